@@ -224,13 +224,15 @@ static MdStatus settle(MdPipeline *p) {
  * what they then drop. */
 static bool goes_on(const MdPipeline *p, MdStatus status) { return status == MD_OK || p->ring->comm; }
 
-/* Back-pressure. The writer may wait for a slot that is SKIPPED, for which it needs the help of this thread. */
+/* Back-pressure. The writer may wait for a slot that is SKIPPED, for which it needs the help of this thread; of several ranks all settle or
+ * none, as they do it together. */
 static MdStatus wait_for_room(MdPipeline *p, bool frame, MdErrors *errors) {
     lock(p);
-    bool has = md_ring_has_room(p->ring, frame);
+    double lacks = !md_ring_has_room(p->ring, frame);
     MdStatus status = tell(p, errors);
     unlock(p);
-    if (has || !goes_on(p, status)) return status;
+    md_comm_largest(p->spec.comm, &lacks, 1);
+    if (lacks == 0 || !goes_on(p, status)) return status;
     status = settle(p);
     const double settled_s = md_clock_s();
     lock(p);

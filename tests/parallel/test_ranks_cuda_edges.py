@@ -103,9 +103,25 @@ def test_crowded_border(checks, folder):
             checks.that(launches.get(kernel, 0) > 30, f"{deck}: {launches}")
 
 
+def test_slow_disk(checks, folder):
+    """Rank 0 has no slot left for a frame while a list that has just been made turns out to be too small: all ranks look, or none."""
+    library = os.environ.get("SLOW_DISK")
+    if not library or "direct" not in ranks.transports(2):
+        print("test_slow_disk: not run: nothing makes the disk slow, or there are not enough GPUs")
+        return
+    edges.BACKEND = "cuda"
+    places = numpy.array(edges.lattice(8, 3.0, 1.5))
+    deck = edges.deck(folder, "slow", places, -4 * (places - places.mean(axis=0)) / places.max(), box=24, steps=400, rebuild="every", every=4)
+    words = [*PINNED.split(), "parallel.transport=direct", "parallel.timeout=30", "output.frames_every=4", "output.images_every=0", "output.slots=1"]
+    if passes(checks, folder, deck, words, "2 1 1", "slow", [], {**ranks.GPUS, "LD_PRELOAD": library}):
+        report = json.loads((folder / "slow.json").read_text())
+        checks.that(report["n_overflows"] > 0 and report["output"]["waits_for_a_slot"] > 10,
+                    f"{report['n_overflows']} overflows, {report['output']['waits_for_a_slot']} waits for a slot")
+
+
 if __name__ == "__main__":
     ranks.require()
     ranks.require_gpu()
-    run_tests(test_streams, test_crowded_border, *(on_gpu(test) for test in (edges.test_flyers, edges.test_leapers, edges.test_blocks, edges.test_pairs_across, edges.test_on_borders,
+    run_tests(test_streams, test_crowded_border, test_slow_disk, *(on_gpu(test) for test in (edges.test_flyers, edges.test_leapers, edges.test_blocks, edges.test_pairs_across, edges.test_on_borders,
                                           edges.test_empty_domains, edges.test_beyond_the_cells, edges.test_bursting_drop,
                                           edges.test_gathering_drop, edges.test_fault)))

@@ -55,12 +55,12 @@ class Ranks:
     def __init__(self, parts, folder, environment=None, codes=None):
         """codes: a folder, which gets a file for each rank with its exit code."""
         self.mark, self.began = uuid.uuid4().hex, time.monotonic()
-        words = [LAUNCHER]
+        words, n_ranks = [LAUNCHER], sum(n for n, _ in parts)
         for k, (n, arguments) in enumerate(parts):
             words += [":"] * (k > 0) + ["-n", str(n)]
-            # the first one that ends with a code has the launcher kill the others
-            words += ["bash", "-c", f'"$@"; echo $? >"$0/${RANK_NAMES[0]}"; sleep 0.2; exit $(cat "$0/${RANK_NAMES[0]}")',
-                      str(codes)] if codes else []
+            # the first one that ends with a code has the launcher kill the others: so it waits for theirs
+            words += ["bash", "-c", f'"$@"; echo $? >"$0/${RANK_NAMES[0]}"; for k in {{1..100}}; do [ $(ls "$0" | wc -l) -lt {n_ranks} ] || break; '
+                      f'sleep 0.05; done; exit $(cat "$0/${RANK_NAMES[0]}")', str(codes)] if codes else []
             words += [program.program(), *(str(argument) for argument in arguments)]
         self.stdout, self.stderr = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self.child = subprocess.Popen(words, cwd=folder, stdout=self.stdout, stderr=self.stderr, stdin=subprocess.DEVNULL,

@@ -54,7 +54,7 @@ static void issue_fused(CudaContext *context, int n) {
         context->arguments.buffer = n % 2;
         if (n > 0) cuda_launch_filling(context, CUDA_K_step_queue, n * cuda_force_items(context));
         if (n > 0 && context->facts.checks_on_device) cuda_launch(context, CUDA_K_step_bring_back, context->room);
-        if (n > 0) cuda_halo_forget(context); /* other GPUs may still be storing theirs */
+        if (n > 0) cuda_halo_forget(context); /* unless it is checked, other GPUs may still be storing theirs */
         return;
     }
     for (int left = n; left > 0; left--) {
@@ -65,10 +65,11 @@ static void issue_fused(CudaContext *context, int n) {
     }
 }
 
-/* Forces by themselves, behind n passes. Those of a queue have stored the positions of copies: a barrier of all GPUs, and all are there. */
+/* Forces by themselves, behind n passes. Those of a queue have stored the positions of copies: a barrier of all GPUs, which a checked queue
+ * ends with, and all are there. */
 static void end_with_forces(CudaContext *context, int n) {
     if (context->comm && context->facts.queues && n > 0) {
-        cuda_halo_barrier(context);
+        if (!context->facts.checks_on_device) cuda_halo_barrier(context);
         cuda_halo_begin(context);
     }
     cuda_force_issue(context, false);

@@ -75,7 +75,7 @@ typedef enum CudaStage {
     X(gather, export_raw, "")                                                                                          \
     X(gather, places, "output.pack=shared|padded")                                                                     \
     X(gather, ids, "")                                                                                                 \
-    X(gather, joined, "parallel.transport=direct")                                                                     \
+    X(gather, joined, "parallel.transport=nccl|direct")                                                                \
     X(gather, positions_single, "")                                                                                    \
     X(gather, positions_double, "")                                                                                    \
     X(gather, images_single, "")                                                                                       \

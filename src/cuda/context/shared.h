@@ -66,14 +66,14 @@ enum {
     CUDA_LIST_BITS = 5 /* so many */
 };
 
-/* parallel.transport = nccl: rooms for copies, of each side, are multiples of CUDA_ROOM_UNIT, and there is room for so much fewer atoms that
- * change their owner, and for CUDA_LEAST_HOME more. */
+/* parallel.transport = nccl: the room of a side for copies is a multiple of CUDA_ROOM_UNIT. Its room for atoms that change their owner is
+ * 1/CUDA_ROOM_UNIT of that, and CUDA_LEAST_HOME. */
 enum { CUDA_ROOM_UNIT = 16, CUDA_LEAST_HOME = 128 };
 
 #define CUDA_ATOM_ROW_BYTES(pair_size) (8 * (pair_size) + sizeof(CudaTag))
 
-/* What differs from list to list, in device memory: kernels keep their arguments. With parallel.transport = direct kernels count all of
- * it where there is room; elsewhere the host does. */
+/* What differs from list to list, in device memory: kernels keep their arguments. With direct and nccl kernels count all
+ * of it where there is room; elsewhere the host does. */
 typedef struct CudaHaloTable {
     int32_t n_own, n_stored;   /* atoms of the domain, and with the copies behind them */
     int32_t n_slots, n_sorted; /* the same before they are sorted: places in memory, some of which are free */
@@ -102,13 +102,14 @@ enum { CUDA_N_QUANTITIES = 4, CUDA_FRAME_IDS = CUDA_N_QUANTITIES, CUDA_FRAME_COL
 enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
 
 /* With device-check: what blocks of a queue, or of the resident kernel with launch.barrier = local (a fault only), share before a
- * grid-wide synchronisation. Zero, or all bits set, between launches, but for what a fault leaves. */
+ * grid-wide synchronisation. Zero, or all bits set, between launches, but for what a fault leaves, and
+ * with several processes for the check of the last launch. */
 typedef struct CudaQueueCheck {
     unsigned stop; /* the first pass of which the list is too old for the forces; all bits set: none */
     unsigned far;  /* float bits: the largest squared displacement by the last pass, if that is too large */
-    unsigned made[CUDA_GRAPH_STEPS];           /* [pass] bricks that are through, */
-    unsigned made_by_others[CUDA_GRAPH_STEPS]; /* and other ranks whose bricks are all through */
-    unsigned long long fault_step;             /* that of CudaDeviceStatus, if it is not of a step that is replayed */
+    unsigned made[CUDA_GRAPH_STEPS];          /* [pass] bricks that are through, */
+    unsigned ranks_through[CUDA_GRAPH_STEPS]; /* and other ranks that are, with all bricks */
+    unsigned long long fault_step;            /* that of CudaDeviceStatus, if it is not of a step that is replayed */
 } CudaQueueCheck;
 
 /* parallel.transport = direct: what other GPUs write into. */
@@ -168,7 +169,10 @@ typedef struct CudaDomain {
     /* parallel.transport = nccl: [inbox_room] atoms that leave, those of a side from first_home on, and atoms that come */
     void *home, *home_in;
     int32_t row_room, inbox_room;
-    void *frame_rows; /* parallel.transport = direct: columns of the own atoms, in the order of memory, for a frame */
+    /* parallel.transport = direct, nccl: columns of the own atoms, in the order of memory, for a frame; with nccl, on rank 0, those of all
+     * ranks, one after the other, and their ids */
+    void *frame_rows, *frame_ids;
+    int64_t n_frame_rows;
     /* launch.persistent: bricks that blocks can hold at once; of each, its rows and the atoms that it stages */
     int32_t held_bricks, held_rows, held_staged;
     int32_t n_ranks;
@@ -260,7 +264,7 @@ typedef struct CudaDeviceStatus {
     unsigned n_late;          /* how many did */
     unsigned n_grid_barriers; /* batches that used the barrier of the grid in place of launch.barrier = local */
     unsigned n_rolled_back;   /* the same that rolled back: a list was too old earlier than speculated */
-    /* parallel.transport = direct: atoms that have gone to other ranks; rows and places of copies that were sent */
+    /* Lists by kernels: atoms that have gone to other ranks; rows and places of copies that were sent */
     unsigned long long n_migrated, n_rows_sent, n_places_sent;
     unsigned drifted; /* the drift of step + 1 is done */
     unsigned stopped; /* the stop flag, CUDA_STOPPED_...: kernels return at once until the host clears it */

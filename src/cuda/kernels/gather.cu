@@ -17,7 +17,7 @@
  *             warp begins; doubles (16 at a time, 6, 5 and 5 rows) as well. tests/kernels/test_pack.c counts.
  *
  * With several processes each packs its rows in the order of memory, and their ids beside them (k_gather_ids). With
- * parallel.transport = direct kernels of rank 0 put them together (k_gather_joined), else the host does. */
+ * parallel.transport = direct and nccl kernels of rank 0 put them together (k_gather_joined), else the host does. */
 #include "cuda/kernels/gather_state.cuh"
 
 constexpr bool is_naive = MD_SW_output_pack == MD_PACK_NAIVE;
@@ -40,22 +40,28 @@ MD_KERNEL k_gather_ids(MD_ARGUMENTS) {
 #endif
 }
 
-#if MD_SW_parallel_transport == 3 /* direct */
-/* Rank 0, behind a barrier of all GPUs: column a.n of all ranks, by id. A row has a.buffer words. Reads of other GPUs are side by side;
- * what is scattered is written to the memory of this one. */
+#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* nccl, direct */
+/* n rows of n_words words each, by id. Reads, which may be of another GPU, are side by side; what is scattered is written to the memory
+ * of this one. */
+__device__ inline void join_rows(const CudaArguments &a, const void *ids, const void *rows, int64_t n, int n_words) {
+    for (int64_t k = thread_index(); k < n * n_words; k += grid_size()) {
+        const int id = ((const int32_t *)ids)[k / n_words];
+        if (id >= 0) /* below: never written */
+            ((uint32_t *)a.out)[(int64_t)n_words * id + k % n_words] = ((const uint32_t *)rows)[k];
+    }
+}
+
+/* Rank 0: column a.n of all ranks, whose rows have a.buffer words; behind a barrier of all GPUs, or when NCCL has brought them to a.in. */
 MD_KERNEL k_gather_joined(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* all GPUs: they stop at the same step */
+#if MD_SW_parallel_transport == 3  /* direct */
     const CudaPeers &peers = *a.domain.peers;
-    const int n_words = a.buffer;
-    for (int rank = 0; rank < a.domain.n_ranks; rank++) {
-        const int32_t *ids = (const int32_t *)peers.frame[rank][CUDA_FRAME_IDS];
-        const uint32_t *rows = (const uint32_t *)peers.frame[rank][a.n];
-        const int64_t n = (int64_t)n_words * peers.mailbox[0]->n_rows[rank];
-        for (int64_t k = thread_index(); k < n; k += grid_size()) {
-            const int id = ids[k / n_words];
-            if (id >= 0) ((uint32_t *)a.out)[(int64_t)n_words * id + k % n_words] = rows[k]; /* below: never written */
-        }
-    }
+    for (int rank = 0; rank < a.domain.n_ranks; rank++)
+        join_rows(a, peers.frame[rank][CUDA_FRAME_IDS], peers.frame[rank][a.n], peers.mailbox[0]->n_rows[rank],
+                  a.buffer);
+#else
+    join_rows(a, a.domain.frame_ids, a.in, a.domain.n_frame_rows, a.buffer);
+#endif
 }
 #endif
 #endif

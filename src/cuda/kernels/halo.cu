@@ -1,10 +1,9 @@
 /* Stage halo: copies of the atoms in the cells around a domain, from the ranks that own them, in one hop to each of up to 26 sides.
  *
- * At a list whole rows travel, in any order; with parallel.transport = direct as soon as atoms are wrapped (send.cuh). The sort puts
- * copies behind the own atoms, side by side, cell by cell as their owner has the cells, and the atoms of a cell in the order of their
- * keys, as there. So between two lists only places travel, and those from a side are received where the pair kernels read them, with
- * nothing to unpack. A copy keeps the coordinates that the atom has in the whole box; from the cell follows which image it is
- * (bricks/load_tile.cuh). */
+ * At a list whole rows travel, in any order; where kernels make it as soon as atoms are wrapped (send.cuh). The sort puts copies behind
+ * the own atoms, side by side, cell by cell as their owner has the cells, and the atoms of a cell in the order of their keys, as there.
+ * So between two lists only places travel, in the order in which the pair kernels read them. A copy keeps the coordinates that the atom
+ * has in the whole box; from the cell follows which image it is (bricks/load_tile.cuh). */
 #include "cuda/kernels/border.cuh"
 #include "cuda/kernels/gpu_barrier.cuh"
 #include "cuda/kernels/send.cuh"

@@ -91,7 +91,7 @@ __device__ inline void end_counts(const CudaArguments &a, int n_arrived, int n_s
     table->n_stored = table->n_own + n_copies;
     table->n_sorted = lacks ? 0 : n_slots + n_copies;
     a.status->n_migrated += (unsigned long long)table->n_leaving;
-    a.status->n_rows_sent += (unsigned long long)n_sent;
+    a.status->n_rows_sent += (unsigned long long)(is_by_nccl ? table->room_out[CUDA_SIDES] : n_sent);
     table->n_leaving = 0;
 }
 

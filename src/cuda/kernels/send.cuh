@@ -1,5 +1,5 @@
-/* Several processes: atoms and copies of atoms into the memory of other ranks (parallel.transport = direct), or to where the host takes
- * them from. */
+/* Several processes: atoms and copies of atoms into the memory of other ranks (parallel.transport = direct), or to where NCCL or the host
+ * takes them from. */
 #ifndef MD_CUDA_SEND_CUH
 #define MD_CUDA_SEND_CUH
 

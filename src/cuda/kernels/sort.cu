@@ -246,7 +246,7 @@ __device__ inline void scan_by_block(const int *counts, int *starts, int n) {
 
 MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) { scan_by_block(a.scan_sums, a.scan_sums, a.n); }
 
-/* With several processes nothing is sorted if any of them lacks room. */
+/* With several processes nothing is sorted if any of them lacks room; with nccl, if this one does. */
 __device__ inline bool is_sorted(const CudaArguments &a) { return !has_domain || a.domain.table->lacks_room == 0; }
 
 MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {

@@ -160,11 +160,11 @@ static void judge_all(const MdComm *comm, Judge *judge, char reason[CUDA_REASON]
 
 void cuda_ranks_judge_direct(const MdComm *comm, char reason[CUDA_REASON]) { judge_all(comm, judge_direct, reason); }
 
-/* The fastest that there is. */
+/* In the order of their speeds, where NCCL finds more than sockets. */
 static void choose_transport(MdConfig *config, const MdComm *comm, MdChoices *choices) {
-    char direct[CUDA_REASON], nccl[CUDA_REASON];
+    char direct[CUDA_REASON], nccl[CUDA_REASON] = "";
     judge_all(comm, judge_direct, direct);
-    judge_all(comm, judge_nccl, nccl);
+    if (*direct) judge_all(comm, judge_nccl, nccl);
     if (!*direct) {
         config->parallel_transport = MD_TRANSPORT_DIRECT;
         md_choices_add(choices, "parallel.transport", "direct", "each GPU can reach the memory of all others");

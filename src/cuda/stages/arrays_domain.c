@@ -7,8 +7,14 @@ size_t cuda_arrays_exported(const CudaContext *context, size_t n, size_t size) {
     return context->config.parallel_transport == MD_TRANSPORT_DIRECT && context->comm && n < of_page ? of_page : n;
 }
 
+/* With nccl rank 0 has the rows of all. */
+int64_t cuda_frame_rows(const CudaContext *context) {
+    const bool has_all = context->config.parallel_transport == MD_TRANSPORT_NCCL && md_comm_is_root(context->comm);
+    return has_all ? context->n_all : context->room;
+}
+
 size_t cuda_frame_rows_bytes(const CudaContext *context) {
-    return cuda_arrays_exported(context, cuda_frame_offset(context, CUDA_FRAME_COLUMNS, context->room), 1);
+    return cuda_arrays_exported(context, cuda_frame_offset(context, CUDA_FRAME_COLUMNS, cuda_frame_rows(context)), 1);
 }
 
 void cuda_arrays_add_domain(CudaContext *context, CudaArrays *arrays) {
@@ -30,9 +36,9 @@ void cuda_arrays_add_domain(CudaContext *context, CudaArrays *arrays) {
         const size_t bytes = CUDA_MAILBOX_BYTES + (size_t)d->inbox_room * row;
         cuda_array_keep(arrays, &d->peers, 1, sizeof *d->peers, "memory of other GPUs");
         cuda_array_keep(arrays, &context->halo.mailbox, cuda_arrays_exported(context, bytes, 1), 1, "mailbox");
-        if (context->output.spec.n_frames > 0)
-            cuda_array_keep(arrays, &d->frame_rows, cuda_frame_rows_bytes(context), 1, "rows of a frame");
     }
+    if (cuda_output_joins(context) && context->output.spec.n_frames > 0)
+        cuda_array_keep(arrays, &d->frame_rows, cuda_frame_rows_bytes(context), 1, "rows of a frame");
     if (context->facts.lists_copies) {
         md_require(n <= (size_t)1 << CUDA_COPY_BITS);
         cuda_array_keep(arrays, &d->first_copy, n_atoms, sizeof *d->first_copy, "copies of atoms");

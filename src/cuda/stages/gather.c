@@ -43,6 +43,7 @@ void cuda_gather_ids(CudaContext *context, void *out) {
 void cuda_gather_joined(CudaContext *context, int k, int precision, void *out) {
     CudaArguments *a = &context->arguments;
     a->n = k;
+    a->in = (char *)a->domain.frame_rows + cuda_frame_offset(context, k, context->n_all); /* as NCCL brings them */
     a->buffer = (int32_t)(md_frame_bytes(1, 1u << k, precision) / sizeof(uint32_t));
     a->out = out;
     cuda_launch(context, CUDA_K_gather_joined, context->room);

@@ -146,12 +146,14 @@ static MdStatus make_room(CudaContext *context) {
     table->n_rows = n_rows;
     const int n_out = is_by_nccl(context) ? table->room_out[CUDA_SIDES] : table->out[CUDA_SIDES],
               most = n_out > n_rows ? n_out : n_rows;
-    const int n_atoms = table->n_slots + n_rows + context->arguments.domain.inbox_room;
-    const bool more_rows = most > context->arguments.domain.row_room, more_atoms = n_atoms > context->room;
-    const bool released = cuda_peers_release(context, more_rows || more_atoms);
+    const CudaDomain *domain = &context->arguments.domain;
+    const int n_sorted = table->n_slots + n_rows;
+    const bool more_rows = most > domain->row_room,
+               released = cuda_peers_release(context, more_rows || n_sorted + domain->inbox_room > context->room);
     MdStatus status = MD_OK;
-    if (more_rows) status = cuda_memory_grow_rows(context, most);
-    if (more_atoms && status == MD_OK) status = cuda_memory_grow_atoms(context, n_atoms);
+    if (more_rows) status = cuda_memory_grow_rows(context, most); /* with nccl also room for atoms that come */
+    const int n_atoms = n_sorted + domain->inbox_room;
+    if (n_atoms > context->room && status == MD_OK) status = cuda_memory_grow_atoms(context, n_atoms);
     return cuda_peers_take(context, released, status);
 }
 

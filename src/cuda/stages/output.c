@@ -5,8 +5,8 @@
  * the frame by id in the layout of the file (kernels/gather.cu), into a device buffer; an event, `packed`. The copy stream waits
  * for it and brings both to the host (output_buffers.c); at its end another event, `copied`, for which the consumer
  * (cuda_output_wait) waits. So the next step runs while a copy engine reads what the last one left, and the thread of the steps
- * issues some ten calls and waits for nothing. Several processes, parallel.transport = direct: each packs its rows into memory that
- * rank 0 has mapped, between two barriers of all GPUs, behind which a kernel of rank 0 puts them together (join_frame).
+ * issues some ten calls and waits for nothing. Several processes: a kernel of rank 0 puts the rows of all together (join_frame). With
+ * parallel.transport = direct it reads what each has packed, behind a barrier of all GPUs; NCCL brings it.
  *
  * Ladder
  *   output.pipeline=off    one slot, in the compute stream; the caller waits at once
@@ -17,6 +17,7 @@
  * place of the step, and the slot is SKIPPED. */
 #include <math.h>
 
+#include "base/memory.h"
 #include "cuda/stages/stages.h"
 
 /* --- the producer ---------------------------------------------------------------------------------------------------- */
@@ -35,11 +36,39 @@ static void pack_rows(CudaContext *context, const MdOutputRequest *request, char
     if (context->comm) cuda_gather_ids(context, rows + cuda_frame_offset(context, CUDA_FRAME_IDS, room));
 }
 
-/* parallel.transport = direct: the frame of all, by rank 0. */
+/* parallel.transport = nccl: the rows of all to rank 0, column by column, rank by rank. All hosts know how many atoms they have. */
+static void send_rows(CudaContext *context, const MdOutputRequest *request) {
+    CudaNccl *nccl = context->halo.nccl;
+    CudaDomain *domain = &context->arguments.domain;
+    const int size = md_comm_size(context->comm), rank = context->domain.rank;
+    int32_t *counts = md_alloc((size_t)size, sizeof *counts, "rows of a frame");
+    const int32_t own = context->n_own;
+    md_comm_gather(context->comm, &own, sizeof own, counts);
+    cuda_nccl_begin(nccl);
+    for (int k = 0; k < CUDA_FRAME_COLUMNS; k++) {
+        char *rows = (char *)domain->frame_rows + cuda_frame_offset(context, k, cuda_frame_rows(context));
+        if (k != CUDA_FRAME_IDS && !has(context, request, k)) continue;
+        if (rank > 0 && own > 0)
+            cuda_nccl_send(nccl, rows, cuda_frame_column_bytes(context, k, own), 0, context->stream);
+        for (int from = 1; from < size && rank == 0; from++) {
+            rows += cuda_frame_column_bytes(context, k, counts[from - 1]);
+            if (counts[from] > 0)
+                cuda_nccl_receive(nccl, rows, cuda_frame_column_bytes(context, k, counts[from]), from, context->stream);
+        }
+    }
+    cuda_nccl_end(nccl, context->stream, false);
+    domain->frame_ids = (char *)domain->frame_rows + cuda_frame_offset(context, CUDA_FRAME_IDS, context->n_all);
+    domain->n_frame_rows = context->n_all;
+    md_free(counts);
+}
+
+/* parallel.transport = direct, nccl: the frame of all, by rank 0. */
 static void join_frame(CudaContext *context, const MdOutputRequest *request, const CudaFrameBuffer *frame) {
-    cuda_halo_barrier(context); /* rank 0 has read the rows of the frame before */
-    pack_rows(context, request, context->arguments.domain.frame_rows, context->room);
-    cuda_halo_barrier(context); /* all have packed theirs */
+    const bool is_direct = context->config.parallel_transport == MD_TRANSPORT_DIRECT;
+    if (is_direct) cuda_halo_barrier(context); /* rank 0 has read the rows of the frame before */
+    pack_rows(context, request, context->arguments.domain.frame_rows, cuda_frame_rows(context));
+    if (is_direct) cuda_halo_barrier(context); /* all have packed theirs */
+    else send_rows(context, request);
     if (context->output.joined_copied)
         CUDA_CHECK(cudaStreamWaitEvent(context->stream, context->output.joined_copied, 0));
     context->output.joined_copied = context->output.slots[request->slot].copied;

@@ -217,7 +217,7 @@ static MdStatus sort_domain(CudaContext *context) {
 }
 
 MdStatus cuda_sort_repeat(CudaContext *context) {
-    cuda_sort_take(context); /* back: nothing was carried to another place */
+    cuda_sort_take(context); /* back: what was carried elsewhere, by ranks that had room, still stands where it was */
     char *position = context->arguments.now.position.part[0];
     const size_t bytes =
         4 * context->facts.pair_size * (size_t)context->room; /* those on the way are the second ones */

@@ -308,7 +308,7 @@ void cuda_reduce_measure(CudaContext *context);
 void cuda_gather_quantity(CudaContext *context, int k, int precision, void *out);
 void cuda_gather_ids(CudaContext *context, void *out);
 /* parallel.transport = direct, rank 0: a quantity of all ranks by id, from the columns that they have packed. */
-void cuda_gather_joined(CudaContext *context, int k, int precision, void *out);
+void cuda_gather_joined(CudaContext *context, int k, int precision, void *out); /* column k of frame_rows, rank 0 */
 /* Into memory of the caller, at once; waits. Of several processes collective: all rows, on rank 0. */
 void cuda_gather_frame(CudaContext *context, MdFrame *frame);
 
@@ -324,9 +324,10 @@ void cuda_output_destroy(CudaContext *context);
 uint64_t cuda_output_host_bytes(const CudaContext *context); /* that are taken */
 /* Room in a frame buffer, which nobody uses, for the atoms of the moment. */
 void cuda_output_fit(CudaContext *context, CudaFrameBuffer *frame);
-/* --- sizes.c, and cuda_frame_rows_bytes in arrays_domain.c --- */
-bool cuda_output_joins(const CudaContext *context);       /* parallel.transport = direct: GPUs put frames together */
-size_t cuda_frame_rows_bytes(const CudaContext *context); /* and there those of the rows of this process */
+/* --- sizes.c, and cuda_frame_rows in arrays_domain.c --- */
+bool cuda_output_joins(const CudaContext *context);       /* a GPU puts frames together: direct, nccl */
+int64_t cuda_frame_rows(const CudaContext *context);      /* rows that a rank has room for then, */
+size_t cuda_frame_rows_bytes(const CudaContext *context); /* and their bytes */
 /* Of a frame buffer with room for so many rows: where a column begins, a quantity or the ids; and the bytes of n rows of it. */
 size_t cuda_frame_offset(const CudaContext *context, int k, int64_t room);
 size_t cuda_frame_column_bytes(const CudaContext *context, int k, int64_t n);

@@ -192,7 +192,7 @@ mutant("resident: forces are added to the last ones", RESIDENT + " void integrat
 LINE = "cuda/kernels/batches/step_queue.cuh"
 TAKE, AROUND, LEAVE, QUEUED = LINE + " void take_item(", LINE + " int brick_around(", LINE + " void end_queue(", RESIDENT + " k_step_queue("
 WORD, LAST = LINE + " bool wait_for_word(", LINE + " bool is_last_to_leave("
-mutant("queue: nobody waits", WORD, "while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !replayed) replayed = is_replayed(a, pass);", "", queue())
+mutant("queue: nobody waits", WORD, "while (word &&", "while (false &&", queue())
 mutant("queue: waits for the pass before last", TAKE, "least = (unsigned)step;", "least = (unsigned)step - 1;", queue())
 mutant("queue: waits for its own brick", TAKE, "brick_around(a.grid, place, lane)", "place", queue())
 mutant("queue: waits for 26 of 27, but for the last", TAKE, "lane < 27", "lane < 26", queue())
@@ -241,7 +241,7 @@ mutant("queue, checked: the third pass does not wait", TAKE, "is_checked_queue &
 mutant("queue, checked: waits for all but one brick", TAKE, "least = n_bricks;", "least = n_bricks - 1;", CHECKED)
 mutant("queue, checked: looks before it waits", TAKE, ("    bool replayed = wait_for", "replayed = __any_sync(whole_warp, replayed || is_replayed(a, pass));"),
        ("    const bool before = is_replayed(a, pass);\n    bool replayed = wait_for", "replayed = __any_sync(whole_warp, replayed || before);"), CHECKED)
-mutant("queue, checked: who waits is not let go", WORD, "&& !replayed) replayed = is_replayed(a, pass);", ") {}", CHECKED)
+mutant("queue, checked: who waits is not let go", WORD, "replayed = is_replayed(a, pass);", "", CHECKED)
 mutant("queue, checked: a lane stops by itself", TAKE, "__any_sync(whole_warp, replayed || is_replayed(a, pass))", "replayed", CHECKED)
 mutant("queue, checked: told before it is known", ITEM_END, ("    if (is_checked_queue) note_distance(a, moved_sq);\n", "book_brick(a, pass);"),
        ("", "book_brick(a, pass);\n    if (is_checked_queue && moved_sq > a.stale_sq) { atomicMin(&a.queue.check->stop, (unsigned)pass + 1); "
@@ -249,9 +249,9 @@ mutant("queue, checked: told before it is known", ITEM_END, ("    if (is_checked
 mutant("queue, checked: bricks are counted before they are stored", ITEM_END, ("is_checked_queue && threadIdx.x == telling_thread", "    __syncthreads();"),
        ("false", "    if (is_checked_queue && threadIdx.x == telling_thread) book_brick(a, pass);\n    __syncthreads();"), CHECKED)
 mutant("queue, checked: bricks are counted of the next item", ITEM_END, "book_brick(a, pass)", "book_brick(a, item_place()->pass)", CHECKED)
-mutant("queue, checked: displacements are not told", NOTE, "atomicMin(&check->stop, (unsigned)pass + 1);", "", CHECKED)
+mutant("queue, checked: displacements are not told", NOTE, "atomicMin(&check->stop, failing);", "", CHECKED)
 mutant("queue, checked: the pass itself is discarded", NOTE, "(unsigned)pass + 1", "(unsigned)pass", CHECKED)
-mutant("queue, checked: the last to tell is right", NOTE, "atomicMin(&check->stop, (unsigned)pass + 1);", "*(volatile unsigned *)&check->stop = (unsigned)pass + 1;", RARE)
+mutant("queue, checked: the last to tell is right", NOTE, "atomicMin(&check->stop, failing);", "*(volatile unsigned *)&check->stop = failing;", RARE)
 mutant("queue, checked: what the last pass moves is not told", NOTE, "atomicMax(&check->far, __float_as_uint(moved_sq));", ";", CHECKED)
 mutant("queue, checked: nor to the next kernel", FINISH, "if (stop == n)", "if (false)", CHECKED)
 mutant("queue, checked: the first list is not looked at", QUEUED, "= is_too_old(a, moved_sq_of(a, a.buffer));", "= false;", CHECKED)
@@ -259,7 +259,7 @@ mutant("queue, checked: the first list is not told of", LINE + " unsigned first_
 mutant("queue, checked: the other displacements of the first list", QUEUED, "moved_sq_of(a, a.buffer)", "moved_sq_of(a, a.buffer + 1)", CHECKED)
 mutant("queue, checked: a discarded pass counts", FINISH, "(int)(stop < n ? stop : n)", "(int)(stop < n ? stop + 1 : n)", CHECKED)
 mutant("queue, checked: all passes count", FINISH, "(int)(stop < n ? stop : n)", "(int)n", CHECKED)
-mutant("queue, checked: counts stay", LINE + " void clear_check(", "check->made[pass] = check->made_by_others[pass] = 0;", ";", CHECKED)
+mutant("queue, checked: counts stay", LINE + " void clear_check(", "check->made[pass] = check->ranks_through[pass] = 0;", ";", CHECKED)
 mutant("queue, checked: stops for ever", LINE + " void clear_check(", "check->stop = ~0u;", "", CHECKED)
 mutant("queue, checked: does not stop", LEAVE, "set_stop_flag(a, CUDA_STOPPED_STALE);", "", CHECKED)
 mutant("queue, checked: stops a step early", LEAVE, "a.status->step = stops ? end : end - 1;", "a.status->step = end - 1;", CHECKED)

@@ -1,6 +1,7 @@
 /* launch.passes = queue with several processes (parallel.transport = direct). At the border of the domain a position goes to all
  * copies of the atom as soon as it has moved (IntegrateAtom in step.cu), and the block that has finished the brick stores behind them
- * the step that the brick has come to. So a brick waits for those around it in the same way whoever has them.
+ * the step that the brick has come to. So a brick waits for those around it in the same way whoever has them. How all discard the same
+ * passes: step_queue.cuh.
  *
  * The steps of bricks stand in a grid that has, along axes that are cut, a layer more on either side: the bricks there are those of
  * the ranks around. All domains have as many bricks. */

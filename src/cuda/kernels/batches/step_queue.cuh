@@ -108,19 +108,14 @@ __device__ inline bool is_replayed(const CudaArguments &a, unsigned pass) {
  * is silent when none comes; -1: this one; from n_ranks on: any other. */
 __device__ inline bool wait_for_word(const CudaArguments &a, const unsigned *word, unsigned least, int owner,
                                      unsigned pass) {
-    if constexpr (!has_domain) {
-        bool replayed = false;
-        while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !replayed) replayed = is_replayed(a, pass);
-        return replayed;
-    } else {
-        Patience patience;
-        const int silent = owner < 0 || owner >= a.domain.n_ranks ? -1 : 1 + owner;
-        bool replayed = false;
-        while (word && (int)((owner < 0 ? ptx_ld_acquire_gpu(word) : ptx_ld_acquire_sys(word)) - least) < 0 &&
-               !replayed && !patience.is_over(a, silent))
-            replayed = is_replayed(a, pass);
-        return replayed;
+    Patience patience;
+    bool replayed = false;
+    while (word && !replayed &&
+           (int)((has_domain && owner >= 0 ? ptx_ld_acquire_sys(word) : ptx_ld_acquire_gpu(word)) - least) < 0) {
+        replayed = is_replayed(a, pass);
+        if (has_domain && patience.is_over(a, owner < 0 || owner >= a.domain.n_ranks ? -1 : 1 + owner)) break;
     }
+    return replayed;
 }
 
 /* By a warp: takes an item, and returns when the block may begin it; one behind the last: none is left. A brick that has
@@ -148,8 +143,9 @@ __device__ inline void take_item(const CudaArguments &a, int lane) {
         least = n_bricks;
     }
     if (has_domain && is_checked_queue && lane == 28 && pass > 1 && pass < (unsigned)a.n) {
-        word = &own_check(a)->made_by_others[pass - 2];
-        least = (unsigned)(owner = a.domain.n_ranks) - 1;
+        word = &own_check(a)->ranks_through[pass - 2];
+        owner = a.domain.n_ranks;
+        least = (unsigned)owner - 1;
     }
     bool replayed = wait_for_word(a, word, least, owner, pass);
     /* behind what was waited for, so that it tells of all of the pass before the last */
@@ -172,28 +168,31 @@ __device__ inline void note_distance(const CudaArguments &a, float moved_sq) {
     CudaQueueCheck *check = own_check(a);
     const int pass = item_place()->pass;
     if (!(moved_sq > a.stale_sq)) return;
-    atomicMin(&check->stop, (unsigned)pass + 1);
+    const unsigned failing = (unsigned)pass + 1;
+#if MD_DOMAIN
+    atomicMin_system(&check->stop, failing); /* others write it as well */
+#else
+    atomicMin(&check->stop, failing);
+#endif
     if (pass == a.n - 1) atomicMax(&check->far, __float_as_uint(moved_sq));
 }
 
-/* By one thread: a brick is through with a pass; and with the last one the pass is over on this GPU. */
+/* By one thread: a brick is through with a pass. */
 __device__ inline void book_brick(const CudaArguments &a, int pass) {
+#if MD_DOMAIN
+    /* With the last one the pass is over on this GPU; but before others learn that, they learn which pass fails. */
     CudaQueueCheck *check = own_check(a);
-    if constexpr (!has_domain) {
-        ptx_red_release_gpu_add(&check->made[pass], 1u);
-        return;
-    }
     __threadfence(); /* what the block has found out comes before, */
     if (atomicAdd(&check->made[pass], 1u) + 1 < (unsigned)a.n_force_items) return;
     __threadfence(); /* and what others have */
     const unsigned stop = *(const volatile unsigned *)&check->stop;
-    for (int rank = 0; rank < a.domain.n_ranks; rank++) {
-        if (rank == a.domain.rank) continue;
-        CudaQueueCheck *other = check_of(a, rank);
-        if (stop != ~0u) atomicMin_system(&other->stop, stop);
-        __threadfence_system();
-        atomicAdd_system(&other->made_by_others[pass], 1u);
-    }
+    for (int rank = 0; rank < a.domain.n_ranks && stop != ~0u; rank++) atomicMin_system(&check_of(a, rank)->stop, stop);
+    __threadfence_system();
+    for (int rank = 0; rank < a.domain.n_ranks; rank++)
+        if (rank != a.domain.rank) atomicAdd_system(&check_of(a, rank)->ranks_through[pass], 1u);
+#else
+    ptx_red_release_gpu_add(&own_check(a)->made[pass], 1u);
+#endif
 }
 
 /* By all threads: what they have written is there for others. */
@@ -214,7 +213,7 @@ __device__ inline void end_item(const CudaArguments &a, float moved_sq) {
 
 /* No pass is made, and none is known to fail. */
 __device__ inline void clear_check(CudaQueueCheck *check) {
-    for (int pass = 0; pass < CUDA_GRAPH_STEPS; pass++) check->made[pass] = check->made_by_others[pass] = 0;
+    for (int pass = 0; pass < CUDA_GRAPH_STEPS; pass++) check->made[pass] = check->ranks_through[pass] = 0;
     check->stop = ~0u;
     check->far = 0;
 }
@@ -229,8 +228,8 @@ __device__ inline unsigned first_failing(const CudaArguments &a) {
 __device__ inline int end_check(const CudaArguments &a, unsigned long long first, unsigned stop) {
     const unsigned n = (unsigned)a.n, far = *(const volatile unsigned *)&own_check(a)->far;
     const int n_passes = (int)(stop < n ? stop : n);
-    if (stop == n) /* several processes: the atom may be another's */
-        a.status->measures.moved_sq = has_domain ? __float_as_uint(2 * a.stale_sq) : far;
+    if (stop == n) /* several processes: the atom may be another's, and any distance is too far */
+        a.status->measures.moved_sq = has_domain ? 0x7f800000u /* infinity */ : far;
     tell_fault(a, first + (unsigned long long)n_passes);
     return n_passes;
 }
