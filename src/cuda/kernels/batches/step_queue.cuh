@@ -22,7 +22,12 @@
  * then it is known whether one of these has moved an atom too far. By the order of the queue they nearly always have. From then
  * on blocks leave, also those that wait for bricks that nobody makes any more. Faults of atoms are reported in the end, since
  * those of a discarded pass do not count. A kernel behind the queue copies back what is in the second copies, and resets bricks
- * to the step that counts, or the replay would not wait for them. So the result does not depend on the order of the blocks. */
+ * to the step that counts, or the replay would not wait for them. So the result does not depend on the order of the blocks.
+ *
+ * With several processes a pass is over when it is on all GPUs. The block with which it is over on one first tells the others the pass
+ * from which on the list is too old, if it knows one, and then that the pass is over (ranks_through). When the last block has left on
+ * all, a barrier of the GPUs finds the first such pass of all, and all discard the same. Others write into the check of the next launch
+ * as soon as they are behind that barrier: so there are two checks in turn, and each GPU clears the next one before it. */
 #ifndef MD_CUDA_STEP_QUEUE_CUH
 #define MD_CUDA_STEP_QUEUE_CUH
 
