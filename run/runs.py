@@ -142,6 +142,8 @@ class Run:
             raise NotRun("time", "ended by a signal")
         if code == 2:
             raise NotRun("refused", "refused: " + message)
+        if "not enough slots" in self.told:  # Open MPI, which starts no process
+            raise NotRun("refused", "refused by the launcher: " + message)
         if code not in (0, 3):  # 3: the physics failed, which the report says
             raise NotRun("crashed", f"CRASHED: exit code {code}: {message[:200]}")
         if not path.exists():

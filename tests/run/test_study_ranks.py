@@ -165,8 +165,8 @@ def test_points_refused(checks, bench):
     slots = bench.script("no-slots", "#!/bin/sh\necho ----- >&2\necho 'There are not enough slots' >&2\nexit 1\n")
     done = bench.study_of("slots", given=three, launcher=slots)
     points = bench.results("slots")["points"]
-    checks.that(done.returncode == 1 and [point["status"] for point in points] == ["measured", "crashed", "crashed"] and
-                points[1]["reason"] == "CRASHED: exit code 1: There are not enough slots" and
+    checks.that(done.returncode == 0 and [point["status"] for point in points] == ["measured", "refused", "refused"] and
+                points[1]["reason"] == "refused by the launcher: There are not enough slots" and
                 [row["ranks"] for row in bench.results("slots")["scaling"]] == [1], f"{points}")
     done = bench.study_of("no-first", FAILS="a.w=off", given=["deck.txt", *WORDS, "--vary", "parallel.ranks=1,2", "--vary", "a.w=off"])
     checks.that(done.returncode == 3 and bench.results("no-first")["scaling"] == [], "what failed is in the table")
