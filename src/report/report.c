@@ -44,10 +44,17 @@ static bool is_unused(const MdRecord *r, int option) {
     return r->lacking[option] && md_deck_layer(r->deck, option) > 0;
 }
 
+/* What it gives for several processes, of which there is one. */
+static bool is_of_ranks(const MdRecord *r, int option) {
+    return !r->comm && strncmp(md_option_name(option), "parallel.", 9) == 0 && !is_unused(r, option) &&
+           md_deck_layer(r->deck, option) > 0;
+}
+
 static void log_unused(MdRecord *r, const char *prefix) {
     char *head = md_format("not used by the %s backend:", r->ops->name);
     log_options(r, prefix, head, is_unused);
     free(head);
+    log_options(r, prefix, "not used by one process:", is_of_ranks);
 }
 
 /* An `auto` that the GPU decides. */

@@ -581,6 +581,10 @@ def test_unused(checks, folder):
                             (["output.frames_every=0", "output.xyz_every=10"], set())):
         report = program.run("small.txt", "run.steps=20", "output.existing=overwrite", *words, folder=folder).json()
         checks.that(set(report["unused_switches"]) == expected, f"{words}: {report['unused_switches']}")
+    for words, expected in (([], False), (["parallel.overlap=off", "parallel.timeout=60"], True)):
+        told = " ".join(program.run("--check", "small.txt", *words, folder=folder).stdout.replace("#", " ").split())
+        checks.that(("not used by one process: parallel.overlap, parallel.timeout " in told) == expected and ("by one process" in told) == expected,
+                    f"{words}: {told[:1500]}")
 
 
 def test_deterministic(checks, folder):
