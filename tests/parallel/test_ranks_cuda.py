@@ -6,7 +6,7 @@ Ranks whose hosts send places (parallel.transport = staged, cuda-aware) share on
 other's memory (direct), or send them by NCCL, have one each: on real GPUs as far as there are enough. The transports take turns, not
 all grids by all.
 
-MDMINI_TEST_ONLY: the name of one test; MDMINI_TEST_CASE: of one case of test_bits; MDMINI_TEST_STOP=1: at the first failure."""
+MDMINI_TEST_ONLY: the name of one test; MDMINI_TEST_CASE: of one case of test_bits; MDMINI_TEST_TRANSPORT: beside staged this transport alone; MDMINI_TEST_STOP=1: at the first failure."""
 import itertools
 import json
 import os
@@ -55,7 +55,7 @@ CASES = (
     ("lists", MELT, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
                         "neighbor.rebuild=every neighbor.every=3 launch.passes=kernels run.steps=90", ("1 1 2", "2 2 1")),
     ("lists-nccl", MELT, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
-                             "neighbor.rebuild=every neighbor.every=3 launch.passes=kernels run.steps=90", ("2 1 1", "4 1 1", "1 2 2")),
+                             "neighbor.rebuild=every neighbor.every=3 launch.passes=kernels run.steps=90", ("2 1 1", "1 2 2", "4 1 1")),
     ("gas-nccl", GAS, {}, "memory.brick_cells=2 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
                           "neighbor.rebuild=device-check launch.passes=kernels launch.graph=off", ("1 1 2", "2 2 1")),
     # by the resident kernel: blocks that wait for those around them, also in batches of a few steps between outputs, and, of two
@@ -81,6 +81,7 @@ turn = itertools.count()
 def ways(grid, switches=()):
     """How places can travel: (words, environment) each, staged first. Steps go in graphs where nothing needs the host; messages of
     NCCL are others without them."""
+    only = os.environ.get("MDMINI_TEST_TRANSPORT")
     waits = {"neighbor.rebuild=host-check", "force.energy=every-step", "launch.passes=queue"} & set(switches)
     found = []
     for transport, environment in ranks.transports(bits.n_domains(grid)).items():
@@ -89,6 +90,8 @@ def ways(grid, switches=()):
         found.append(([*words, *["launch.graph=on"] * in_graph], environment))
         if transport == "nccl" and in_graph:
             found.append(([*words, "launch.graph=off"], environment))
+    if only:
+        found = [way for way in found if way[0][0] in ("parallel.transport=staged", f"parallel.transport={only}")]
     return found
 
 

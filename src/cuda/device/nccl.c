@@ -44,7 +44,7 @@ typedef struct Functions {
 struct CudaNccl {
     Functions call;
     Handle handle;
-    MdComm *comm;
+    const MdComm *comm;
     int device;
     double patience_s;
     const volatile unsigned long long *progress;
@@ -165,7 +165,7 @@ static void stop_watching(CudaNccl *nccl) {
     md_free(nccl);
 }
 
-CudaNccl *cuda_nccl_create(MdComm *comm, double patience_s, const volatile unsigned long long *progress,
+CudaNccl *cuda_nccl_create(const MdComm *comm, double patience_s, const volatile unsigned long long *progress,
                            MdErrors *errors) {
     CudaNccl *nccl = md_alloc(1, sizeof *nccl, "NCCL");
     char reason[128] = "";

@@ -17,7 +17,7 @@ void cuda_nccl_judge(char *reason, size_t size);
 
 /* Collective. *progress changes while the device is at work. A device that waits for another one for longer than
  * patience_s is let go, and the run ends. NULL: NCCL refuses, and why is in errors. */
-CudaNccl *cuda_nccl_create(MdComm *comm, double patience_s, const volatile unsigned long long *progress,
+CudaNccl *cuda_nccl_create(const MdComm *comm, double patience_s, const volatile unsigned long long *progress,
                            MdErrors *errors);
 /* Collective; NULL: nothing. Graphs that hold messages must be gone: NCCL would wait for them. */
 void cuda_nccl_destroy(CudaNccl *nccl);

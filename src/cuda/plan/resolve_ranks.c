@@ -22,12 +22,12 @@ static const struct {
     {MD_OPTION_memory_allocation, MD_ALLOCATION_ONCE, "for the atoms that come and go"},
     /* from here on by parallel.transport and neighbor.rebuild */
     {MD_OPTION_launch_persistent, MD_PERSISTENT_OFF,
-     "since the host sends places between two steps, or asks for displacements"},
+     "since places are sent between two steps, or the host asks for displacements"},
     {MD_OPTION_launch_barrier, MD_BARRIER_LOCAL, "by which blocks wait for those of other GPUs"},
     {MD_OPTION_memory_brick_grid, MD_BRICK_GRID_CELLS,
      "since other grids are for the resident kernel of GPUs that are alike"},
     {MD_OPTION_launch_passes, MD_PASSES_KERNELS,
-     "since the host or a kernel sends places between two steps, and tells of displacements"},
+     "since places are sent between two steps, or the host asks for displacements"},
     {MD_OPTION_launch_graph, MD_GRAPH_OFF,
      "since the host sends places between two steps (parallel.transport = staged, cuda-aware)"},
     {MD_OPTION_memory_space, MD_SPACE_DEVICE,
@@ -69,8 +69,12 @@ static MdStatus check_switches(const MdConfig *config, bool alike, MdErrors *err
     for (int k = 0; k < N_NEEDED; k++) {
         const int option = needed[k].option, value = md_switch_value(config, option);
         if (!is_needed(config, alike, k) || value == needed[k].value || !md_option_has_effect(config, option)) continue;
-        status = md_fail(errors, MD_ERROR_INPUT, "%s: %s does not run over several processes; take %s, %s",
-                         md_option_name(option), md_switch_words(option)[value], word_of(k), needed[k].why);
+        const bool may_run = option == MD_OPTION_launch_passes || option == MD_OPTION_launch_persistent;
+        status =
+            md_fail(errors, MD_ERROR_INPUT, "%s: %s does not run over several processes%s; take %s, %s",
+                    md_option_name(option), md_switch_words(option)[value],
+                    may_run ? " but with parallel.transport=direct, and neighbor.rebuild other than host-check" : "",
+                    word_of(k), needed[k].why);
     }
     return status;
 }
@@ -117,12 +121,23 @@ static void judge_peer(const MdComm *comm, int rank, const Gpu *all, char *reaso
 /* Why this rank cannot use a transport, into `reason`, which is empty: it can. */
 typedef void Judge(const MdComm *comm, const Gpu *all, char *reason);
 
+/* Not in every container. */
+static void judge_ipc(char *reason) {
+    cudaIpcMemHandle_t handle;
+    void *data = NULL;
+    CUDA_CHECK(cudaMalloc(&data, 1));
+    if (cudaIpcGetMemHandle(&handle, data) != cudaSuccess) snprintf(reason, CUDA_REASON, "CUDA IPC does not work here");
+    (void)cudaGetLastError();
+    CUDA_CHECK(cudaFree(data));
+}
+
 static void judge_direct(const MdComm *comm, const Gpu *all, char *reason) {
     const int size = md_comm_size(comm), own = md_comm_rank(comm);
     if (size > CUDA_MOST_PEERS) snprintf(reason, CUDA_REASON, "for %d ranks at most", CUDA_MOST_PEERS);
     else if (all[own].compute_capability < 70) snprintf(reason, CUDA_REASON, "from compute capability 7.0 on");
     for (int rank = 0; rank < size && !*reason; rank++)
         if (rank != own) judge_peer(comm, rank, all, reason);
+    if (!*reason) judge_ipc(reason);
 }
 
 static void judge_nccl(const MdComm *comm, const Gpu *all, char *reason) {
@@ -160,11 +175,24 @@ static void judge_all(const MdComm *comm, Judge *judge, char reason[CUDA_REASON]
 
 void cuda_ranks_judge_direct(const MdComm *comm, char reason[CUDA_REASON]) { judge_all(comm, judge_direct, reason); }
 
+/* Whether NCCL, which is installed, joins these ranks. */
+static void try_nccl(const MdConfig *config, const MdComm *comm, char *reason) {
+    static const volatile unsigned long long no_progress;
+    MdErrors *errors = md_errors_create();
+    CudaNccl *nccl = cuda_nccl_create(comm, config->parallel_timeout, &no_progress, errors);
+    double fails = nccl == NULL;
+    md_comm_largest(comm, &fails, 1);
+    if (fails != 0) snprintf(reason, CUDA_REASON, "NCCL cannot join the ranks (NCCL_DEBUG=WARN tells more)");
+    cuda_nccl_destroy(nccl);
+    md_errors_destroy(errors);
+}
+
 /* In the order of their speeds, where NCCL finds more than sockets. */
 static void choose_transport(MdConfig *config, const MdComm *comm, MdChoices *choices) {
     char direct[CUDA_REASON], nccl[CUDA_REASON] = "";
     judge_all(comm, judge_direct, direct);
     if (*direct) judge_all(comm, judge_nccl, nccl);
+    if (*direct && !*nccl) try_nccl(config, comm, nccl);
     if (!*direct) {
         config->parallel_transport = MD_TRANSPORT_DIRECT;
         md_choices_add(choices, "parallel.transport", "direct", "each GPU can reach the memory of all others");

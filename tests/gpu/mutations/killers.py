@@ -90,12 +90,12 @@ def queue(*cases, seeds=(11, 12, 13)):
                         (("MDMINI_TEST_SYSTEM", systems), ("MDMINI_EMULATOR_SEED", str(seed))), only="emulated") for seed in seeds)
 
 
-def over_ranks(test, case=""):
+def over_ranks(test, case="", transport=""):
     """tests/parallel/test_ranks_cuda or _edges, or with the name of a file before it another one: runs of several processes."""
     file, _, test = test.rpartition(":")
     script = f"parallel/{file or 'test_ranks_cuda' + '_edges' * (test not in ('test_bits', 'test_shorter_lists'))}.py"
-    return Killer(f"{script[9:-3]} ({test}{', ' * bool(case)}{case})", script,
-                  (("MDMINI_TEST_ONLY", test),) + ((("MDMINI_TEST_CASE", case),) if case else ()))
+    chosen = (("MDMINI_TEST_ONLY", test), ("MDMINI_TEST_CASE", case), ("MDMINI_TEST_TRANSPORT", transport))
+    return Killer(f"{script[9:-3]} ({', '.join(value for _, value in chosen if value)})", script, tuple(each for each in chosen if each[1]))
 
 
 SILENT = over_ranks("test_ranks_hangs:test_gpus")
