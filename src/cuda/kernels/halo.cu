@@ -153,7 +153,6 @@ MD_KERNEL k_halo_end(MD_ARGUMENTS) {
     const unsigned all = found_in_words(a);
 #endif
     if (threadIdx.x > 0) return;
-    table->lacks_room = 0; /* for the next list */
     table->needs_barrier = (all & CUDA_LIST_NEEDS_BARRIER) != 0;
     a.host_status->n_own = table->n_own;
     a.host_status->n_copies = table->in[CUDA_SIDES];

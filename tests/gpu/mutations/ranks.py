@@ -179,10 +179,8 @@ mutant("mail: none go around the box", OWNER, "steps == 1 - n", "false", BY_NCCL
 mutant("mail: rooms begin where copies do", SEND + " int first_home(", "first[side] / CUDA_ROOM_UNIT + ", "", BY_NCCL)
 mutant("mail: arrived: none from the last sides", MIGRATE + " int arrived_from(", "min(table.n_home_in[side]", "min(side > CUDA_SIDES / 2 ? 0 : table.n_home_in[side]", BY_NCCL)
 mutant("mail: those of the list before come again", MIGRATE + " k_migrate_count(", "table->n_home[side] = 0;", "", BY_NCCL)
-mutant("mail: want of room for copies is not told", MIGRATE + " k_migrate_count(", "n_out > room_of(table->room_out, side) ||", "", over_ranks("test_crowded_border", transport="nccl"))
 mutant("mail: want of room for atoms far away is not told", MIGRATE + " k_migrate_count(", "|| table->lacks_room != 0", "", over_ranks("test_leapers", transport="nccl"), over_ranks("test_flyers", transport="nccl"))
 mutant("end by NCCL: want of room is not told", HALO + " k_halo_found(", "found_here(a) >> k & 1u", "found_here(a) >> k & (k > 0)", over_ranks("test_crowded_border", transport="nccl"), over_ranks("test_leapers", transport="nccl"))
-mutant("end: want of room lasts", HALO + " k_halo_end(", "table->lacks_room = 0;", "", over_ranks("test_crowded_border", transport="nccl"), CROWDED)
 mutant("end by NCCL: only the first word counts", HALO + " unsigned found_in_words(", "k < CUDA_LIST_BITS", "k < 1", over_ranks("test_gathering_drop", transport="nccl"), over_ranks("test_bursting_drop", transport="nccl"))
 
 # The queue with device-check.
