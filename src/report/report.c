@@ -44,7 +44,7 @@ static bool is_unused(const MdRecord *r, int option) {
     return r->lacking[option] && md_deck_layer(r->deck, option) > 0;
 }
 
-/* What it gives for several processes, of which there is one. */
+/* Its words for several processes, where there is one. */
 static bool is_of_ranks(const MdRecord *r, int option) {
     return !r->comm && strncmp(md_option_name(option), "parallel.", 9) == 0 && !is_unused(r, option) &&
            md_deck_layer(r->deck, option) > 0;

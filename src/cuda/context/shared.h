@@ -67,8 +67,8 @@ enum {
 };
 
 /* parallel.transport = nccl: the room of a side for copies is a multiple of CUDA_ROOM_UNIT. Its room for atoms that change their owner is
- * 1/CUDA_ROOM_UNIT of that, and CUDA_LEAST_HOME. */
-enum { CUDA_ROOM_UNIT = 16, CUDA_LEAST_HOME = 128 };
+ * 1/CUDA_ROOM_UNIT of that, and CUDA_LEAST_MIGRANTS. */
+enum { CUDA_ROOM_UNIT = 16, CUDA_LEAST_MIGRANTS = 128 };
 
 #define CUDA_ATOM_ROW_BYTES(pair_size) (8 * (pair_size) + sizeof(CudaTag))
 
@@ -91,9 +91,9 @@ typedef struct CudaHaloTable {
     /* parallel.transport = nccl: first place for each side in what is sent, and from each in what is received, with room for more than
      * there is: a message has the length of its room, which the host knows */
     int32_t room_out[CUDA_SIDES + 1], room_in[CUDA_SIDES + 1];
-    int32_t n_home[CUDA_SIDES];                             /* atoms that leave to each side; zero between two lists */
-    int32_t n_home_in[CUDA_SIDES], n_copies_in[CUDA_SIDES]; /* atoms and copies that come from there */
-    uint32_t found[CUDA_LIST_BITS];                         /* what any rank has found: CUDA_LIST_..., a word each */
+    int32_t n_migrants[CUDA_SIDES]; /* atoms that leave to each side; zero between two lists */
+    int32_t n_migrants_in[CUDA_SIDES], n_copies_in[CUDA_SIDES]; /* atoms and copies that come from there */
+    uint32_t found[CUDA_LIST_BITS]; /* what any rank has found: CUDA_LIST_..., a word each */
 } CudaHaloTable;
 
 /* Of a frame: the quantities, by the bits of MD_FRAME_..., and with several processes the ids of the rows. */
@@ -105,7 +105,7 @@ enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
  * grid-wide synchronisation. Zero, or all bits set, between launches, but for what a fault leaves, and
  * with several processes for the check of the last launch. */
 typedef struct CudaQueueCheck {
-    unsigned stop; /* the first pass of which the list is too old for the forces; all bits set: none */
+    unsigned stop; /* the first pass for which the list is too old; all bits set: none */
     unsigned far;  /* float bits: the largest squared displacement by the last pass, if that is too large */
     unsigned made[CUDA_GRAPH_STEPS];          /* [pass] bricks that are through, */
     unsigned ranks_through[CUDA_GRAPH_STEPS]; /* and other ranks that are, with all bricks */
@@ -166,8 +166,8 @@ typedef struct CudaDomain {
      * order of out */
     CudaCopy *first_copy; /* [room] */
     CudaCopy *next_copy;  /* [row_room] */
-    /* parallel.transport = nccl: [inbox_room] atoms that leave, those of a side from first_home on, and atoms that come */
-    void *home, *home_in;
+    /* parallel.transport = nccl: [inbox_room] atoms that leave, those of a side from first_migrant on, and atoms that come */
+    void *migrants, *migrants_in;
     int32_t row_room, inbox_room;
     /* parallel.transport = direct, nccl: columns of the own atoms, in the order of memory, for a frame; with nccl, on rank 0, those of all
      * ranks, one after the other, and their ids */

@@ -102,7 +102,7 @@ MD_KERNEL k_halo_barrier(MD_ARGUMENTS) {
 
 /* --- the end of a list ---------------------------------------------------------------------------------------------------- */
 
-#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* brings */
+#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* lists_by_kernels */
 /* What this rank has found, CUDA_LIST_... */
 __device__ inline unsigned found_here(const CudaArguments &a) {
     const CudaDomain &domain = a.domain;

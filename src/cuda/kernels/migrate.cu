@@ -37,18 +37,18 @@ MD_KERNEL k_migrate_arrive(MD_ARGUMENTS) {
     if (k < a.n) take_in(a, k, min(a.domain.table->n_leaving, a.domain.row_room), ((const AtomRow *)a.in)[k]);
 }
 
-#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* brings */
+#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* lists_by_kernels */
 #if MD_SW_parallel_transport == 3                                  /* direct */
-__device__ inline int mail_in(const CudaArguments &a) {
+__device__ inline int n_in_inbox(const CudaArguments &a) {
     return (int)*(volatile uint32_t *)&a.domain.peers->mailbox[a.domain.rank]->n_atoms;
 }
-__device__ inline int count_arrived(const CudaArguments &a) { return min(mail_in(a), a.domain.inbox_room); }
+__device__ inline int count_arrived(const CudaArguments &a) { return min(n_in_inbox(a), a.domain.inbox_room); }
 __device__ inline AtomRow row_of_arrived(const CudaArguments &a, int k) {
     return ((const AtomRow *)a.domain.peers->inbox[a.domain.rank])[k];
 }
 #else /* nccl: rooms of all sides */
 __device__ inline int arrived_from(const CudaHaloTable &table, int side) {
-    return min(table.n_home_in[side], home_room(table.room_in, side));
+    return min(table.n_migrants_in[side], migrant_room(table.room_in, side));
 }
 __device__ inline int count_arrived(const CudaArguments &a) {
     int n = 0;
@@ -59,7 +59,7 @@ __device__ inline AtomRow row_of_arrived(const CudaArguments &a, int k) {
     const CudaHaloTable &table = *a.domain.table;
     int side = 0;
     for (; k >= arrived_from(table, side); side++) k -= arrived_from(table, side);
-    return ((const AtomRow *)a.domain.home_in)[first_home(table.room_in, side) + k];
+    return ((const AtomRow *)a.domain.migrants_in)[first_migrant(table.room_in, side) + k];
 }
 #endif
 
@@ -127,7 +127,7 @@ __device__ inline void tell_counts(const CudaArguments &a, int n_arrived) {
             n_border;
     const int n_sent = block_scan(n_border);
     bool lacks =
-        mail_in(a) > domain.inbox_room || n_sent > domain.row_room || (is_side && n_border > table.row_most[side]);
+        n_in_inbox(a) > domain.inbox_room || n_sent > domain.row_room || (is_side && n_border > table.row_most[side]);
     __threadfence_system(); /* what this and kernels before have stored */
     lacks = __syncthreads_or(lacks);
     if (threadIdx.x == 0) mailbox->n_atoms = 0; /* the next ones come behind another barrier */
@@ -154,11 +154,11 @@ MD_KERNEL k_migrate_count(MD_ARGUMENTS) {
     const bool is_side = has_side(a.domain, side);
     const int n_out = is_side ? table->n_border[side] : 0, n_in = is_side ? table->n_copies_in[side] : 0;
     const bool lacks = is_side && (n_out > room_of(table->room_out, side) || n_in > room_of(table->room_in, side) ||
-                                   table->n_home[side] > home_room(table->room_out, side) ||
-                                   table->n_home_in[side] > home_room(table->room_in, side));
+                                   table->n_migrants[side] > migrant_room(table->room_out, side) ||
+                                   table->n_migrants_in[side] > migrant_room(table->room_in, side));
     const int n_sent = block_scan(n_out);
     const bool any_lacks = __syncthreads_or(lacks || table->lacks_room != 0);
-    if (is_side) table->n_home[side] = 0; /* for the next list */
+    if (is_side) table->n_migrants[side] = 0; /* for the next list */
     book_copies(a, n_arrived, n_sent, n_in, any_lacks);
 }
 #endif

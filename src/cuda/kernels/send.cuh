@@ -9,7 +9,7 @@
 /* parallel.transport: what others need is stored in their memory; or is sent by NCCL, in messages with rooms for each side. */
 constexpr bool is_direct = MD_SW_parallel_transport == MD_TRANSPORT_DIRECT;
 constexpr bool is_by_nccl = MD_SW_parallel_transport == MD_TRANSPORT_NCCL;
-constexpr bool brings = is_direct || is_by_nccl; /* lists are made without the hosts */
+constexpr bool lists_by_kernels = is_direct || is_by_nccl;
 
 /* The sides on which others have copies of the atoms of an own cell, a bit each. */
 __device__ inline unsigned sides_of_border(const CudaDomain &domain, const Cell &at) {
@@ -63,11 +63,11 @@ __device__ inline bool put_into_inbox(const CudaArguments &a, const Cell &cell, 
 }
 #elif MD_SW_parallel_transport == 2 /* nccl */
 /* Where those begin that leave to a side, or come from there, by the rooms for copies; and the room for them. */
-__device__ inline int first_home(const int32_t *first, int side) {
-    return first[side] / CUDA_ROOM_UNIT + CUDA_LEAST_HOME * side;
+__device__ inline int first_migrant(const int32_t *first, int side) {
+    return first[side] / CUDA_ROOM_UNIT + CUDA_LEAST_MIGRANTS * side;
 }
-__device__ inline int home_room(const int32_t *first, int side) {
-    return room_of(first, side) / CUDA_ROOM_UNIT + CUDA_LEAST_HOME;
+__device__ inline int migrant_room(const int32_t *first, int side) {
+    return room_of(first, side) / CUDA_ROOM_UNIT + CUDA_LEAST_MIGRANTS;
 }
 
 /* The side on which the owner of a cell is, from one of another rank; -1: on none. */
@@ -88,17 +88,18 @@ __device__ inline int side_of_owner(const CudaDomain &domain, const Cell &cell) 
 __device__ inline bool put_into_message(const CudaArguments &a, const Cell &cell, const AtomRow &row) {
     CudaHaloTable *table = a.domain.table;
     const int side = side_of_owner(a.domain, cell),
-              k = side < 0 ? 0 : atomicAdd(&table->n_home[side], 1); /* k_migrate_count looks whether there is room */
+              k = side < 0 ? 0
+                           : atomicAdd(&table->n_migrants[side], 1); /* k_migrate_count looks whether there is room */
     if (side < 0) table->lacks_room = 1;
-    if (side < 0 || k >= home_room(table->room_out, side)) return false;
-    ((AtomRow *)a.domain.home)[first_home(table->room_out, side) + k] = row;
+    if (side < 0 || k >= migrant_room(table->room_out, side)) return false;
+    ((AtomRow *)a.domain.migrants)[first_migrant(table->room_out, side) + k] = row;
     return true;
 }
 #endif
 
-#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* brings */
+#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* lists_by_kernels */
 /* Atom i to its new owner. Where there is no room for it, it stays: all ranks learn it, and the hosts send what is left. */
-__device__ inline void send_home(const CudaArguments &a, const Cell &cell, int i, const AtomRow &row) {
+__device__ inline void send_to_owner(const CudaArguments &a, const Cell &cell, int i, const AtomRow &row) {
 #if MD_SW_parallel_transport == 3 /* direct */
     if (!put_into_inbox(a, cell, row)) return;
 #else
@@ -117,7 +118,7 @@ __device__ inline unsigned sort_or_send(const CudaArguments &a, int i, const Cel
     const bool is_own = is_own_cell(domain, at);
     count_at(a, i, is_own ? cell_place(a, cell_number(a.grid, at)) : n_cells, n, key);
     if (is_own) return sides_of_border(domain, at);
-    send_home(a, cell, i, atom_row(a, i, on_the_way(a)));
+    send_to_owner(a, cell, i, atom_row(a, i, on_the_way(a)));
     return 0;
 }
 #endif

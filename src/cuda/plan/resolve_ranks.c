@@ -176,7 +176,7 @@ static void judge_all(const MdComm *comm, Judge *judge, char reason[CUDA_REASON]
 void cuda_ranks_judge_direct(const MdComm *comm, char reason[CUDA_REASON]) { judge_all(comm, judge_direct, reason); }
 
 /* Whether NCCL, which is installed, joins these ranks. */
-static void try_nccl(const MdConfig *config, const MdComm *comm, char *reason) {
+static void try_to_join(const MdConfig *config, const MdComm *comm, char *reason) {
     static const volatile unsigned long long no_progress;
     MdErrors *errors = md_errors_create();
     CudaNccl *nccl = cuda_nccl_create(comm, config->parallel_timeout, &no_progress, errors);
@@ -192,7 +192,7 @@ static void choose_transport(MdConfig *config, const MdComm *comm, MdChoices *ch
     char direct[CUDA_REASON], nccl[CUDA_REASON] = "";
     judge_all(comm, judge_direct, direct);
     if (*direct) judge_all(comm, judge_nccl, nccl);
-    if (*direct && !*nccl) try_nccl(config, comm, nccl);
+    if (*direct && !*nccl) try_to_join(config, comm, nccl);
     if (!*direct) {
         config->parallel_transport = MD_TRANSPORT_DIRECT;
         md_choices_add(choices, "parallel.transport", "direct", "each GPU can reach the memory of all others");

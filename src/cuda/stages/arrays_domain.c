@@ -29,8 +29,8 @@ void cuda_arrays_add_domain(CudaContext *context, CudaArrays *arrays) {
     cuda_array_keep(arrays, &d->out_cell, (size_t)context->max_cells, sizeof *d->out_cell, "cells of the border");
     cuda_array_keep(arrays, &d->sent, n, 4 * context->facts.pair_size, "places that are sent");
     if (context->config.parallel_transport == MD_TRANSPORT_NCCL) {
-        cuda_array_keep(arrays, &d->home, (size_t)d->inbox_room, row, "atoms that leave");
-        cuda_array_keep(arrays, &d->home_in, (size_t)d->inbox_room, row, "atoms that come");
+        cuda_array_keep(arrays, &d->migrants, (size_t)d->inbox_room, row, "atoms that leave");
+        cuda_array_keep(arrays, &d->migrants_in, (size_t)d->inbox_room, row, "atoms that come");
     }
     if (context->config.parallel_transport == MD_TRANSPORT_DIRECT) {
         const size_t bytes = CUDA_MAILBOX_BYTES + (size_t)d->inbox_room * row;

@@ -60,8 +60,8 @@ void cuda_domain_configure(CudaContext *context, MdComm *comm) {
 
 void cuda_domain_set_rows(CudaContext *context, int64_t n) {
     context->arguments.domain.row_room = (int32_t)n;
-    if (context->config.parallel_transport == MD_TRANSPORT_NCCL) /* home_room of kernels/send.cuh for each side */
-        context->arguments.domain.inbox_room = (int32_t)(n / CUDA_ROOM_UNIT) + CUDA_LEAST_HOME * CUDA_SIDES;
+    if (context->config.parallel_transport == MD_TRANSPORT_NCCL) /* migrant_room of kernels/send.cuh for each side */
+        context->arguments.domain.inbox_room = (int32_t)(n / CUDA_ROOM_UNIT) + CUDA_LEAST_MIGRANTS * CUDA_SIDES;
 }
 
 /* --- cells ---------------------------------------------------------------------------------------------------------- */

@@ -216,11 +216,11 @@ void cuda_halo_arrive(CudaContext *context, int n_cells) {
     cuda_launch(context, CUDA_K_halo_arrive, context->arguments.domain.row_room);
 }
 
-static void first_homes(const int32_t *room_first, int32_t first[CUDA_SIDES + 1]) {
-    for (int k = 0; k <= CUDA_SIDES; k++) first[k] = room_first[k] / CUDA_ROOM_UNIT + CUDA_LEAST_HOME * k;
+static void first_migrants(const int32_t *room_first, int32_t first[CUDA_SIDES + 1]) {
+    for (int k = 0; k <= CUDA_SIDES; k++) first[k] = room_first[k] / CUDA_ROOM_UNIT + CUDA_LEAST_MIGRANTS * k;
 }
 
-void cuda_halo_send_home(CudaContext *context) {
+void cuda_halo_send_migrants(CudaContext *context) {
     const CudaDomain *domain = &context->arguments.domain;
     const CudaHaloTable *table = &context->halo.table;
     int32_t out[CUDA_SIDES + 1], in[CUDA_SIDES + 1];
@@ -228,11 +228,11 @@ void cuda_halo_send_home(CudaContext *context) {
         cuda_halo_barrier(context);
         return;
     }
-    first_homes(table->room_out, out);
-    first_homes(table->room_in, in);
+    first_migrants(table->room_out, out);
+    first_migrants(table->room_in, in);
     cuda_nccl_begin(context->halo.nccl);
-    post_words(context, domain->table->n_home, domain->table->n_home_in);
-    post(context, domain->home, out, domain->home_in, in, cuda_domain_row_bytes(context));
+    post_words(context, domain->table->n_migrants, domain->table->n_migrants_in);
+    post(context, domain->migrants, out, domain->migrants_in, in, cuda_domain_row_bytes(context));
     end_messages(context);
 }
 
@@ -246,7 +246,7 @@ void cuda_halo_send_copies(CudaContext *context) {
 }
 
 void cuda_halo_end_list(CudaContext *context) {
-    if (!cuda_domain_brings(context)) return;
+    if (!cuda_domain_lists_by_kernels(context)) return;
     if (is_by_nccl(context)) {
         cuda_launch_blocks(context, CUDA_K_halo_found, 1);
         cuda_nccl_begin(context->halo.nccl);
@@ -332,7 +332,7 @@ static void update_nccl(CudaContext *context, int copy) {
 static void try_nccl(CudaContext *context) {
     const CudaHaloTable *table = context->arguments.domain.table;
     cuda_nccl_begin(context->halo.nccl);
-    post_words(context, table->n_home, (int32_t *)(uintptr_t)table->n_home_in);
+    post_words(context, table->n_migrants, (int32_t *)(uintptr_t)table->n_migrants_in);
     cuda_nccl_largest(context->halo.nccl, &context->arguments.status->measures.moved_sq, 1, context->stream);
     end_messages(context);
     cuda_wait_stream(context, "wait: NCCL");

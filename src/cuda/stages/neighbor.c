@@ -114,7 +114,7 @@ static MdStatus repeat_list(CudaContext *context) {
 /* Several processes: all repeat what any has had no room for. Where hosts make the lists, they have to tell each other. */
 static MdStatus fit_all(CudaContext *context) {
     MdStatus status = MD_OK;
-    if (cuda_domain_brings(context)) {
+    if (cuda_domain_lists_by_kernels(context)) {
         cuda_status_read(context, true);
         cuda_domain_confirm(context);
         if (context->h_host_status->list & CUDA_LIST_LACKS_ROOM) status = repeat_list(context);
@@ -219,7 +219,7 @@ static MdStatus build_as_graph(CudaContext *context) {
  * that depends on where the particles are; those for which it sends atoms to other processes; and those whose cells are gone before
  * the search could be repeated. */
 static bool must_wait(const CudaContext *context) {
-    return !context->built || needs_bounds(context) || (context->comm && !cuda_sort_brings(context)) ||
+    return !context->built || needs_bounds(context) || (context->comm && !cuda_sort_by_kernels(context)) ||
            context->config.memory_allocation != MD_ALLOCATION_ONCE;
 }
 

@@ -117,15 +117,15 @@ static void wrap(CudaContext *context, int n_cells) {
     cuda_launch(context, CUDA_K_sort_wrap, context->room);
 }
 
-bool cuda_sort_brings(const CudaContext *context) {
-    return cuda_domain_brings(context) && context->built && !context->halo.wants_room;
+bool cuda_sort_by_kernels(const CudaContext *context) {
+    return cuda_domain_lists_by_kernels(context) && context->built && !context->halo.wants_room;
 }
 
 /* Lists by kernels: they send atoms and copies, and count all in their cells. */
 static void issue_bringing(CudaContext *context, int n_cells) {
     context->arguments.keys_per_cell = context->few_keys;
     wrap(context, n_cells);
-    cuda_halo_send_home(context);
+    cuda_halo_send_migrants(context);
     cuda_launch(context, CUDA_K_migrate_take, context->arguments.domain.inbox_room);
     if (context->config.parallel_transport == MD_TRANSPORT_NCCL) {
         cuda_halo_send_copies(context);
@@ -170,7 +170,7 @@ int cuda_sort_prepare(CudaContext *context) {
     return n_cells;
 }
 
-/* --- several processes: atoms go home, and copies of others come, before both are sorted ---------------------------------- */
+/* --- several processes: atoms go to their owners, and copies of others come, before both are sorted ---------------------------------- */
 
 /* All by the host: what is left of atoms that are to go, and copies. */
 static MdStatus bring(CudaContext *context) {
@@ -203,7 +203,7 @@ static MdStatus sort_domain(CudaContext *context) {
     MdStatus status = MD_OK;
     cuda_timing_begin(context, CUDA_MIGRATE);
     const int n_cells = cuda_sort_prepare(context);
-    const bool by_kernels = cuda_sort_brings(context);
+    const bool by_kernels = cuda_sort_by_kernels(context);
     if (by_kernels) issue_bringing(context, n_cells);
     else status = wrap_and_bring(context);
     cuda_timing_end(context);

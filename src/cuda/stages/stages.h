@@ -192,7 +192,7 @@ MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);
 void cuda_domain_configure(CudaContext *context, MdComm *comm);
 void cuda_domain_set_rows(CudaContext *context, int64_t n); /* room for atoms and copies on their way */
 /* Whether lists are made by kernels, once the hosts have made the first: parallel.transport = nccl, direct. */
-static inline bool cuda_domain_brings(const CudaContext *context) {
+static inline bool cuda_domain_lists_by_kernels(const CudaContext *context) {
     const int transport = context->config.parallel_transport;
     return context->comm && (transport == MD_TRANSPORT_NCCL || transport == MD_TRANSPORT_DIRECT);
 }
@@ -233,7 +233,7 @@ MdStatus cuda_halo_make(CudaContext *context); /* rows of copies to all who need
 /* Behind the own atoms, to be sorted with them; n_cells above 0: into their cells. */
 void cuda_halo_arrive(CudaContext *context, int n_cells);
 /* Lists by kernels: atoms to their new owners; with nccl the copies in `rows` to who needs them; in the end all stop alike, or go on. */
-void cuda_halo_send_home(CudaContext *context);
+void cuda_halo_send_migrants(CudaContext *context);
 void cuda_halo_send_copies(CudaContext *context);
 void cuda_halo_end_list(CudaContext *context);
 /* Before the forces of the atoms as they are in that copy of the positions: where their neighbours are, and how far all have moved.
@@ -246,7 +246,7 @@ void cuda_halo_forget(CudaContext *context);  /* who issues steps does not know 
 /* --- sort.c --- */
 MdStatus cuda_sort_particles(CudaContext *context);
 /* Several processes: whether kernels bring all that is to be sorted; and after a sort that lacked room for it, the host. */
-bool cuda_sort_brings(const CudaContext *context);
+bool cuda_sort_by_kernels(const CudaContext *context);
 MdStatus cuda_sort_repeat(CudaContext *context);
 /* The same in parts, for who issues it with other kernels: what comes before it, and its argument; it; what comes of it. */
 int cuda_sort_prepare(CudaContext *context);
