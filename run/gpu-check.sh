@@ -4,9 +4,9 @@
 # and leaves its records in a folder. run/bench.sh makes the benchmarks; tools/study.py run/studies/leave-one-out-32k.ini
 # measures what each switch is worth.
 #
-# Stage ranks has runs of several processes: their tests; and where two GPUs can access each other's memory, what passes
-# between them (mdmini --ceilings peers), memcheck of each of two ranks, and steps/s on two GPUs beside one
-# (run/bench_ranks.py). Where they cannot, the table says why.
+# Stage ranks has runs of several processes: their tests, and memcheck of each of two ranks; and where two GPUs can access
+# each other's memory, what passes between them (mdmini --ceilings peers), and steps/s on two GPUs beside one
+# (run/bench_ranks.py). Where they cannot, the table says why, and ranks share a GPU in the tests (MDMINI_SHARED_GPU=1).
 #
 #   run/gpu-check.sh [FOLDER]       FOLDER: where records go, by default run/results/<name of the GPU>
 #
@@ -123,17 +123,18 @@ why_not_two() {
 # The tests run without the service, and those that need GPUs one after the other: kernels that wait for another GPU hold
 # their own.
 run_ranks() {
-    local all=0 why
+    local all=0 why shared=(env)
     rm -f "$folder"/ranks-*.log # of an earlier call
     [ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # Open MPI asks for it
-    MDMINI_TEST_BACKENDS=cuda note ranks-tests ctest --test-dir "$build" -L parallel --output-on-failure --timeout 500 \
-        ${MDMINI_CTEST:-} -j 4 || all=1
     why=$(why_not_two)
+    [ -z "$why" ] || shared+=(MDMINI_SHARED_GPU=1)
+    remark=${why:+on a shared GPU} note ranks-tests "${shared[@]}" MDMINI_TEST_BACKENDS=cuda ctest --test-dir "$build" -L parallel \
+        --output-on-failure --timeout 500 ${MDMINI_CTEST:-} -j 4 || all=1
+    remark=${why:+on a shared GPU} note ranks-memcheck "${shared[@]}" "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --ranks \
+        --log "$folder/ranks-findings.log" || all=1
     [ -z "$why" ] || { echo "two GPUs       left out: $why" | tee -a "$summary"; return $all; }
     note ranks-peers timeout 300 mpirun -n 2 "$build/mdmini" --ceilings peers output.directory="$folder" \
         output.name=ranks-peers output.existing=overwrite || all=1
-    note ranks-memcheck "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --ranks \
-        --log "$folder/ranks-findings.log" || all=1
     note ranks-bench "$python" -B "$top/run/bench_ranks.py" "$build/mdmini" --output "$folder/ranks-bench.json" \
         ${MDMINI_RANKS:-} || all=1
     return $all

@@ -11,6 +11,7 @@ from pathlib import Path
 import program
 import ranks
 
+os.environ.pop("MDMINI_SHARED_GPU", None)  # figures of a shared GPU say nothing
 SOURCE = Path(os.environ.get("MDMINI_SOURCE", Path(__file__).parents[2]))
 PEERS = ["--ceilings", "peers", "--quick", "output.existing=overwrite"]
 BESIDE = ("MPI, ", "all-reduce", "staged, ")  # rows that need no GPU that another can access

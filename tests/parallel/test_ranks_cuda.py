@@ -3,8 +3,8 @@ evenly, runs have the bits of one process; everywhere they pass their verificati
 where domains are most easily wrong.
 
 Ranks whose hosts send places (parallel.transport = staged, cuda-aware) share one emulated GPU. Those that store them in each
-other's memory (direct), or send them by NCCL, have one each: on real GPUs as far as there are enough. The transports take turns, not
-all grids by all.
+other's memory (direct), or send them by NCCL, have one each: on real GPUs as far as there are enough, unless MDMINI_SHARED_GPU=1 lets
+them share one. The transports take turns, not all grids by all.
 
 MDMINI_TEST_ONLY: the name of one test; MDMINI_TEST_CASE: of one case of test_bits; MDMINI_TEST_TRANSPORT: beside staged this transport alone; MDMINI_TEST_STOP=1: at the first failure."""
 import itertools

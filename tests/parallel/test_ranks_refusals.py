@@ -143,7 +143,8 @@ def test_without(checks, folder):
             ({**apart, "NCCL_STAND_IN": "init"}, "staged: not direct: GPU 0 cannot reach the memory of GPU 1; not nccl: NCCL cannot join the ranks"),
             ({**ranks.GPUS, **hidden, "MDMINI_EMULATOR_IPC": "0"}, "staged: not direct: CUDA IPC does not work here; not nccl: NCCL cannot be loaded"),
             ({**apart, **hidden}, "staged: not direct: GPU 0 cannot reach the memory of GPU 1; not nccl: NCCL cannot be loaded"),
-            ({**ranks.NCCL, **ranks.ONE_GPU}, "staged: not direct: ranks 0 and 1 share a GPU; not nccl: ranks 0 and 1 share a GPU")):
+            ({**ranks.NCCL, **ranks.ONE_GPU}, "staged: not direct: ranks 0 and 1 share a GPU; not nccl: ranks 0 and 1 share a GPU"),
+            ({**ranks.NCCL, **ranks.ONE_GPU, "MDMINI_SHARED_GPU": "1"}, "direct: each GPU can reach the memory of all others")):
         done = ranks.run(2, deck, "output.existing=overwrite", folder=folder, **environment)
         told = " ".join((folder / "gpu.log").read_text().split())
         checks.that(done.code == 0 and f"parallel.transport = {chosen}" in told, f"auto: not {chosen}: {done.code}, {done.last_lines()}")

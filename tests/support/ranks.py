@@ -112,10 +112,11 @@ class Ranks:
 
 
 # --- GPUs --------------------------------------------------------------------------------------------------------------
-# Of the emulation as many as named; of real ones as many as there are, or as are left visible.
+# Of the emulation as many as named; of real ones as many as there are, or as are left visible. With MDMINI_SHARED_GPU=1 ranks may
+# share one: it takes turns between them.
 
 NO_GPU = {"MDMINI_EMULATOR_DEVICES": "0", "CUDA_VISIBLE_DEVICES": ""}
-ONE_GPU = {"MDMINI_EMULATOR_DEVICES": "1", "CUDA_VISIBLE_DEVICES": "0"}
+ONE_GPU = {"MDMINI_EMULATOR_DEVICES": "1", "CUDA_VISIBLE_DEVICES": "0", "MDMINI_SHARED_GPU": "0"}
 GPUS = {"MDMINI_EMULATOR_DEVICES": "8"}
 # A box that two domains of the cuda backend fit into along each axis.
 PROBE = {"system": {"start": "fcc", "cells": 8, "density": 0.8442}, "run": {"backend": "cuda"}}

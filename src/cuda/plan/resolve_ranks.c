@@ -1,5 +1,7 @@
+#define _POSIX_C_SOURCE 200809L
 /* What several processes can do together, and the part of the system that each has: what `auto` becomes goes by that. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/ranks.h"
@@ -90,10 +92,17 @@ static bool share_a_node(const MdComm *comm, int rank) {
     return strcmp(md_comm_host(comm, rank), md_comm_host(comm, md_comm_rank(comm))) == 0;
 }
 
-/* Whether this rank has the GPU of another. */
+/* MDMINI_SHARED_GPU=1 is for tests where there are more ranks than GPUs: a GPU takes turns between its ranks, and a kernel that waits
+ * for another rank waits for its turn, a thousand times as long as for another GPU. */
+static bool may_share_gpu(void) {
+    const char *text = getenv("MDMINI_SHARED_GPU");
+    return text && strcmp(text, "1") == 0;
+}
+
+/* Whether this rank has the GPU of another, which is refused. */
 static bool shares_gpu(const MdComm *comm, int rank, const Gpu *all, char *reason) {
     const int own = md_comm_rank(comm);
-    const bool shares = share_a_node(comm, rank) && strcmp(all[own].bus_id, all[rank].bus_id) == 0;
+    const bool shares = !may_share_gpu() && share_a_node(comm, rank) && strcmp(all[own].bus_id, all[rank].bus_id) == 0;
     if (shares) snprintf(reason, CUDA_REASON, "ranks %d and %d share a GPU", own, rank);
     return shares;
 }
@@ -114,7 +123,8 @@ static void judge_peer(const MdComm *comm, int rank, const Gpu *all, char *reaso
                  md_comm_rank(comm), rank);
     } else {
         CUDA_CHECK(cudaDeviceCanAccessPeer(&access, own_device, device));
-        if (!access) snprintf(reason, CUDA_REASON, "GPU %d cannot reach the memory of GPU %d", own_device, device);
+        if (!access && device != own_device)
+            snprintf(reason, CUDA_REASON, "GPU %d cannot reach the memory of GPU %d", own_device, device);
     }
 }
 
@@ -141,8 +151,12 @@ static void judge_direct(const MdComm *comm, const Gpu *all, char *reason) {
 }
 
 static void judge_nccl(const MdComm *comm, const Gpu *all, char *reason) {
+    const int own = md_comm_rank(comm);
+    char host[16];
+    snprintf(host, sizeof host, "rank%d", own);
+    if (may_share_gpu()) setenv("NCCL_HOSTID", host, 1); /* NCCL refuses ranks of one host that share a GPU */
     for (int rank = 0; rank < md_comm_size(comm); rank++)
-        if (rank != md_comm_rank(comm) && shares_gpu(comm, rank, all, reason)) return;
+        if (rank != own && shares_gpu(comm, rank, all, reason)) return;
     cuda_nccl_judge(reason, CUDA_REASON);
 }
 

@@ -70,12 +70,19 @@ static void upload(CudaContext *context) {
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
 }
 
+/* A copy from pageable memory may be on its way to the GPU when cudaMemcpy returns: others read what is there. */
+static void write_number(CudaContext *context, uint32_t number) {
+    CUDA_CHECK(
+        cudaMemcpyAsync(&context->halo.mailbox->n_atoms, &number, sizeof number, cudaMemcpyDefault, context->stream));
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+}
+
 /* Whether the mailbox of each rank is where it was mapped: each has written its number. */
 static MdStatus try_mailboxes(CudaContext *context) {
     const CudaPeers *peers = context->halo.h_peers;
-    uint32_t number = 1 + (uint32_t)context->domain.rank, none = 0;
+    uint32_t number = 0;
     double unused = 0;
-    CUDA_CHECK(cudaMemcpy(&context->halo.mailbox->n_atoms, &number, sizeof number, cudaMemcpyDefault));
+    write_number(context, 1 + (uint32_t)context->domain.rank);
     md_comm_largest(context->comm, &unused, 1); /* all have */
     MdStatus status = MD_OK;
     for (int rank = 0; rank < md_comm_size(context->comm) && status == MD_OK; rank++) {
@@ -86,7 +93,7 @@ static MdStatus try_mailboxes(CudaContext *context) {
                              rank);
     }
     status = cuda_domain_agree(context, status);
-    CUDA_CHECK(cudaMemcpy(&context->halo.mailbox->n_atoms, &none, sizeof none, cudaMemcpyDefault));
+    write_number(context, 0);
     return status;
 }
 
