@@ -59,13 +59,17 @@ int md_balance_count_hosts(const MdComm *comm) {
 }
 
 /* Atoms on each GPU from which two are faster than one (run/results/h200/README.md); of cuda-aware none are known. */
-static double least_atoms(int transport) {
-    if (transport == MD_TRANSPORT_STAGED) return INFINITY;
-    return transport == MD_TRANSPORT_DIRECT ? 25e3 : transport == MD_TRANSPORT_NCCL ? 5e5 : 0;
+static double least_atoms(const MdConfig *config) {
+    switch (config->parallel_transport) {
+    case MD_TRANSPORT_STAGED: return INFINITY;
+    case MD_TRANSPORT_DIRECT: return config->neighbor_rebuild == MD_REBUILD_EVERY ? 25e3 : 40e3;
+    case MD_TRANSPORT_NCCL: return 5e5;
+    default: return 0;
+    }
 }
 
 static void log_notes(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms) {
-    const double least = least_atoms(config->parallel_transport);
+    const double least = least_atoms(config);
     if (least == INFINITY)
         md_log(log, "%snote      this transport makes several GPUs slower than one: they add memory, not speed\n",
                prefix);

@@ -180,9 +180,9 @@ def test_slower(checks, folder):
             continue  # not known
         told = "they add memory" if transport == "staged" else "one GPU would be faster: two pay from"
         few, many = (ranks.run(2, "--check", deck, f"system.cells={cells}", f"parallel.transport={transport}", folder=folder,
-                               **environment).stdout for cells in (8, 24))
+                               **environment).stdout for cells in (8, 28))
         checks.that(told in few, f"{transport}: {few}")
-        checks.that((told in many) == (transport != "direct"), f"{transport}, 55,296 atoms: {many}")
+        checks.that((told in many) == (transport != "direct"), f"{transport}, 87,808 atoms: {many}")
 
 
 def test_nodes(checks, folder):
