@@ -123,14 +123,15 @@ why_not_two() {
 # The tests run without the service, and those that need GPUs one after the other: kernels that wait for another GPU hold
 # their own.
 run_ranks() {
-    local all=0 why shared=(env)
+    local all=0 why
     rm -f "$folder"/ranks-*.log # of an earlier call
     [ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # Open MPI asks for it
     why=$(why_not_two)
-    [ -z "$why" ] || shared+=(MDMINI_SHARED_GPU=1)
-    remark=${why:+on a shared GPU} note ranks-tests "${shared[@]}" MDMINI_TEST_BACKENDS=cuda ctest --test-dir "$build" -L parallel \
-        --output-on-failure --timeout 500 ${MDMINI_CTEST:-} -j 4 || all=1
-    remark=${why:+on a shared GPU} note ranks-memcheck "${shared[@]}" "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --ranks \
+    [ -z "$why" ] || export MDMINI_SHARED_GPU=1
+    [ -z "$why" ] || [ -n "$(why_not_two)" ] || local remark="on a shared GPU"
+    MDMINI_TEST_BACKENDS=cuda note ranks-tests ctest --test-dir "$build" -L parallel --output-on-failure --timeout 500 \
+        ${MDMINI_CTEST:-} -j 4 || all=1
+    [ -n "$(why_not_two)" ] || note ranks-memcheck "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --ranks \
         --log "$folder/ranks-findings.log" || all=1
     [ -z "$why" ] || { echo "two GPUs       left out: $why" | tee -a "$summary"; return $all; }
     note ranks-peers timeout 300 mpirun -n 2 "$build/mdmini" --ceilings peers output.directory="$folder" \

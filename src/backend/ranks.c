@@ -29,9 +29,17 @@ MdStatus md_ranks_resolve_grid(MdConfig *config, const MdComm *comm, const MdDom
     return MD_OK;
 }
 
-void md_ranks_add_sums(const MdComm *comm, MdSums *sums) {
-    _Static_assert(sizeof(MdSums) % sizeof(double) == 0, "doubles alone");
-    md_comm_add_doubles(comm, (double *)sums, sizeof *sums / sizeof(double));
+MdSums md_ranks_sums(const MdComm *comm, const MdSumParts *own) {
+    enum { N = sizeof(MdSums) / sizeof(double) };
+    _Static_assert(sizeof *own == N * sizeof(MdSplitSum), "the same quantities in the same order");
+    MdSplitSum parts[N];
+    double values[N];
+    MdSums sums;
+    memcpy(parts, own, sizeof parts);
+    md_comm_add_doubles(comm, parts[0].part, N * MD_SPLIT_PARTS);
+    for (int k = 0; k < N; k++) values[k] = md_split_value(&parts[k]);
+    memcpy(&sums, values, sizeof sums);
+    return sums;
 }
 
 void md_ranks_add_counters(const MdComm *comm, MdCounters *counters) {

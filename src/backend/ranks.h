@@ -15,8 +15,9 @@ extern "C" {
 MdStatus md_ranks_resolve_grid(MdConfig *config, const MdComm *comm, const MdDomainShape *shape, MdChoices *choices,
                                MdErrors *errors);
 
-/* The sums of all ranks, added in their order: the same bits twice for the same grid of domains. */
-void md_ranks_add_sums(const MdComm *comm, MdSums *sums);
+/* The sums of all ranks, added in their order: the same bits twice for the same grid of domains; with reduce.accumulate = reproducible
+ * for any grid. own: of this rank. */
+MdSums md_ranks_sums(const MdComm *comm, const MdSumParts *own);
 
 void md_ranks_add_counters(const MdComm *comm, MdCounters *counters); /* what is not counted is so on all ranks */
 

@@ -27,10 +27,12 @@ char *md_bits_switches(const MdRecord *r) {
     return md_text_take(&text);
 }
 
-/* `domains: 2 1 1`, where the bits may hang on them. */
+/* `domains: 2 1 1`, where the bits may hang on them: also by sums that a thermostat takes velocities from. */
 static void add_domains(const MdRecord *r, MdText *text) {
     const MdIntList *grid = &r->config->parallel_grid;
-    if (!r->ops->bits_follow_grid) return;
+    const bool takes_sums = r->config->ensemble_thermostat != MD_THERMOSTAT_NONE &&
+                            r->config->reduce_accumulate != MD_ACCUMULATE_REPRODUCIBLE;
+    if (!r->ops->bits_follow_grid && !takes_sums) return;
     md_text_add(text, "domains:");
     for (int a = 0; a < 3; a++) md_text_add(text, " %d", grid->n > a ? (int)grid->values[a] : 1);
     md_text_add(text, "\n");

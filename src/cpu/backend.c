@@ -231,11 +231,11 @@ static MdCpuSum add_blocks(const MdCpuContext *c, int which, int64_t begin, int6
     if (end - begin == 1) return c->partial[begin].sum[which];
     const int64_t middle = begin + (end - begin) / 2;
     MdCpuSum sum = add_blocks(c, which, begin, middle), other = add_blocks(c, which, middle, end);
-    md_cpu_sum_merge(&sum, &other, c->accumulate);
+    md_cpu_sum_merge(&sum, &other, &c->accumulate);
     return sum;
 }
 
-static double total(const MdCpuContext *c, int which) {
+static MdSplitSum total(const MdCpuContext *c, int which) {
     const MdCpuSum sum = add_blocks(c, which, 0, c->n_blocks);
     return md_cpu_sum_value(&sum);
 }
@@ -268,10 +268,10 @@ static MdStatus compute_forces(void *context, bool with_energy) {
     const double start_s = md_clock_s();
     c->kernels->compute_forces(c, energy, n_done, c->n_blocks);
     if (energy) {
-        c->pair_sums = (MdSums){.potential = total(c, MD_CPU_POTENTIAL),
-                                .truncation = total(c, MD_CPU_TRUNCATION),
-                                .virial = total(c, MD_CPU_VIRIAL)};
-        for (int64_t b = 0; b < c->n_blocks; b++) c->pair_sums.pairs += c->partial[b].pairs;
+        c->pair_sums = (MdSumParts){.potential = total(c, MD_CPU_POTENTIAL),
+                                    .truncation = total(c, MD_CPU_TRUNCATION),
+                                    .virial = total(c, MD_CPU_VIRIAL)};
+        for (int64_t b = 0; b < c->n_blocks; b++) c->pair_sums.pairs.part[0] += c->partial[b].pairs;
     }
     end_stage(c, MD_CPU_FORCE, start_s);
     return MD_OK;
@@ -306,7 +306,7 @@ static MdStatus integrate(void *context) {
 }
 
 /* Of the own atoms. */
-static void sum_own(MdCpuContext *c, MdSums *sums) {
+static void sum_own(MdCpuContext *c, MdSumParts *sums) {
     finish_kick(c);
     need_forces(c);
     const double start_s = md_clock_s();
@@ -320,8 +320,9 @@ static void sum_own(MdCpuContext *c, MdSums *sums) {
 
 static MdStatus sum(void *context, MdSums *sums) {
     MdCpuContext *c = context;
-    sum_own(c, sums);
-    md_ranks_add_sums(c->comm, sums);
+    MdSumParts own;
+    sum_own(c, &own);
+    *sums = md_ranks_sums(c->comm, &own);
     return MD_OK;
 }
 

@@ -97,7 +97,8 @@ void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_all, in
     c->arithmetic = config->force_arithmetic;
     c->unroll = config->force_unroll;
     c->energy_always = config->force_energy == MD_ENERGY_EVERY_STEP;
-    c->accumulate = config->reduce_accumulate;
+    c->accumulate.how = config->reduce_accumulate;
+    md_split_shifts(md_split_bits(n_all) + MD_SPLIT_TERMS_OF_ATOM, MD_SPLIT_SIZE, c->accumulate.shift);
     c->fuse = config->launch_fuse == MD_FUSE_ON;
     c->overlap = config->parallel_overlap == MD_ON;
     c->every = config->neighbor_every;

@@ -82,7 +82,7 @@ struct MdCpuKernels;
 
 typedef struct MdCpuSlot { /* what a slot of the ring is here; as of the end of a step */
     long long step;
-    MdSums sums;
+    MdSumParts sums;
     MdFault fault;
 } MdCpuSlot;
 
@@ -121,7 +121,8 @@ typedef struct MdCpuContext {
 
     /* from the configuration */
     double timestep, cutoff, skin, fault_distance;
-    int sort, search, write, order, list, rebuild, predict, layout, kernel, cutoff_test, arithmetic, unroll, accumulate;
+    int sort, search, write, order, list, rebuild, predict, layout, kernel, cutoff_test, arithmetic, unroll;
+    MdCpuAccumulate accumulate;
     bool sorted, fuse, per_call, energy_always, overlap;
     int64_t every;
 
@@ -178,7 +179,7 @@ typedef struct MdCpuContext {
 
     MdCpuPartial *partial; /* by block */
     int64_t n_blocks;
-    MdSums pair_sums; /* those of the last forces with energy */
+    MdSumParts pair_sums; /* those of the last forces with energy */
     MdFault fault;
     bool halted; /* some rank has a fault: agreed, so that all end at the same step */
     MdCpuHalo halo;
@@ -254,7 +255,8 @@ uint64_t md_cpu_halo_bytes(const MdCpuContext *c); /* for halo_room copies, and 
 
 /* migrate.c: each atom to the rank that owns its place; c->position are the places of the build. Collective. */
 void md_cpu_migrate(MdCpuContext *c);
-uint64_t md_cpu_migrate_bytes(MdCpuContext *c); /* for a moment at the first list, where nearly all atoms go somewhere */
+uint64_t md_cpu_migrate_bytes(
+    MdCpuContext *c); /* for a moment at the first list, where nearly all atoms go somewhere */
 
 /* Positions become the places of the build, for those who make cells and list, and the other way round. */
 void md_cpu_trade_places(MdCpuContext *c);

@@ -89,6 +89,8 @@ static const MdVariant rows[] = {
      "pairs of floats: each addition keeps what it loses, for some more operations"},
     {"reduce", "reduce.accumulate=double", "", "", 40, 24, 0, 0,
      "doubles, which a processor adds as fast as floats in a sum that runs in order"},
+    {"reduce", "reduce.accumulate=reproducible", "", "", 40, 79, 0, 0,
+     "three doubles of whole quanta, so that no addition rounds: the same bits in any order and for any number of processes; twelve additions a value"},
     {"gather", "", "", "", 60, 0, 0, 0,
      "one scattered write an atom"},
     {"halo", "parallel.overlap=off", "", "", 0, 0, 0, 0,

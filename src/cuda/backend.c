@@ -171,9 +171,11 @@ static MdStatus integrate(void *context) {
 
 static MdStatus sum(void *context, MdSums *sums) {
     MdStatus status = cuda_steps_finish(context);
-    if (status == MD_OK) cuda_reduce_sums(context, sums);
-    if (status == MD_OK) md_ranks_add_sums(((CudaContext *)context)->comm, sums);
-    return status;
+    MdSumParts own;
+    if (status != MD_OK) return status;
+    cuda_reduce_sums(context, &own);
+    *sums = md_ranks_sums(((CudaContext *)context)->comm, &own);
+    return MD_OK;
 }
 
 static MdStatus scale_velocities(void *context, double factor, const double shift[3]) {

@@ -58,7 +58,8 @@
 #define MD_CHOICES_PER_THREAD(X) X(ONE, "one") X(GRID_STRIDE, "grid-stride")
 #define MD_CHOICES_FINISH(X) X(HOST, "host") X(ATOMIC, "atomic") X(TWO_PASS, "two-pass")
 #define MD_CHOICES_SCRATCH(X) X(PER_CALL, "per-call") X(STATIC, "static")
-#define MD_CHOICES_ACCUMULATE(X) X(SINGLE, "single") X(COMPENSATED, "compensated") X(DOUBLE, "double")
+#define MD_CHOICES_ACCUMULATE(X) \
+    X(SINGLE, "single") X(COMPENSATED, "compensated") X(DOUBLE, "double") X(REPRODUCIBLE, "reproducible")
 #define MD_CHOICES_BLOCK_SIZE(X)                                                                                       \
     X(32, "32") X(64, "64") X(128, "128") X(256, "256") X(512, "512") X(1024, "1024") X(AUTO, "auto")
 #define MD_CHOICES_FUSE(X) X(OFF, "off") X(ON, "on") X(STEP, "step") X(AUTO, "auto")

@@ -157,24 +157,6 @@ void md_comm_add_integers(const MdComm *comm, int64_t *values, int n) {
     md_free(all);
 }
 
-double md_comm_largest_magnitude(const MdComm *comm, double own) {
-    if (!comm) return md_exact_larger(own, own);
-    double *all = gather_values(comm, &own, 1, sizeof own), largest = own;
-    for (int rank = 0; rank < comm->size; rank++) largest = md_exact_larger(largest, all[rank]);
-    md_free(all);
-    return largest;
-}
-
-void md_comm_add_exact(const MdComm *comm, MdExactSum *sums, int n) {
-    if (!comm) return;
-    MdExactSum *all = gather_values(comm, sums, n, sizeof *sums);
-    for (int k = 0; k < n; k++) {
-        sums[k] = all[k];
-        for (int rank = 1; rank < comm->size; rank++) md_exact_merge(&sums[k], &all[rank * n + k]);
-    }
-    md_free(all);
-}
-
 /* --- messages ------------------------------------------------------------------------------------------------------- */
 
 void md_comm_begin(MdComm *comm, const MdMessage *messages, int n) {

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "base/block.h"
-#include "base/exact_sum.h"
 #include "base/status.h"
 #include "parallel/message.h"
 
@@ -62,10 +61,6 @@ void md_comm_broadcast(const MdComm *comm, void *data, size_t bytes);
 void md_comm_largest(const MdComm *comm, double *values, int n);
 void md_comm_add_doubles(const MdComm *comm, double *values, int n);
 void md_comm_add_integers(const MdComm *comm, int64_t *values, int n);
-/* Collective. The larger of all magnitudes, NaN where one is; and sums that began with it, which so are the same bits for any number
- * of ranks. */
-double md_comm_largest_magnitude(const MdComm *comm, double own);
-void md_comm_add_exact(const MdComm *comm, MdExactSum *sums, int n);
 
 /* Of n rows shared out as evenly as can be, those of this rank: from begin on, so many. */
 static inline int64_t md_comm_block_begin(const MdComm *comm, int64_t n) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "physics/box.h"
+#include "physics/split_sum.h"
 
 /* Totals over all particles, in double precision whatever the precision of the run. */
 typedef struct MdSums {
@@ -17,6 +18,11 @@ typedef struct MdSums {
     double momentum[3];   /* sum of m v */
     double force_sq_mass; /* sum of F^2 / m: scale of the time-step error of the energy */
 } MdSums;
+
+/* The same as they are added up: with reduce.accumulate = reproducible in parts; else the first part is all. */
+typedef struct MdSumParts {
+    MdSplitSum pairs, potential, truncation, virial, kinetic, momentum[3], force_sq_mass;
+} MdSumParts;
 
 typedef struct MdThermo {
     int64_t step;

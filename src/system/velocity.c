@@ -1,11 +1,13 @@
-/* Sums over all particles are exact (base/exact_sum.h): momenta cancel, and the velocities that follow from the sums must be the
- * same bits however the particles are divided among processes. */
+/* The velocities that follow from sums over all particles must be the same bits however these are divided among processes: the sums
+ * are those of physics/split_sum.h. */
 #include "system/velocity.h"
 
 #include <math.h>
 
-#include "base/exact_sum.h"
+#include "physics/split_sum.h"
 #include "physics/thermo.h"
+
+static const int largest_bits = 44; /* momenta of files up to 2^44 in the mean */
 
 typedef double (*Term)(const MdSystem *system, int64_t i, int column);
 
@@ -19,14 +21,15 @@ static inline double twice_kinetic_term(const MdSystem *system, int64_t i, int c
     return system->mass[system->type[i]] * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
-/* Columns of terms up to `largest`, each summed over all particles. Inline, so that the compiler sees which term it is. */
-static inline void sum_terms(const MdSystem *system, Term term, double largest, int n_columns, double *value) {
-    MdExactSum sums[3];
-    for (int k = 0; k < n_columns; k++) sums[k] = md_exact_begin(largest);
+/* Columns of terms, each summed over all particles. Inline, so that the compiler sees which term it is. */
+static inline void sum_terms(const MdSystem *system, Term term, int n_columns, double *value) {
+    MdSplitSum sums[3] = {{{0}}};
+    double shift[MD_SPLIT_PARTS];
+    md_split_shifts(md_split_bits(system->n_atoms), largest_bits, shift);
     for (int64_t i = 0; i < system->n_own; i++)
-        for (int k = 0; k < n_columns; k++) md_exact_add(&sums[k], term(system, i, k));
-    md_comm_add_exact(system->comm, sums, n_columns);
-    for (int k = 0; k < n_columns; k++) value[k] = md_exact_value(&sums[k]);
+        for (int k = 0; k < n_columns; k++) md_split_add(&sums[k], term(system, i, k), shift);
+    md_comm_add_doubles(system->comm, sums[0].part, n_columns * MD_SPLIT_PARTS);
+    for (int k = 0; k < n_columns; k++) value[k] = md_split_value(&sums[k]);
 }
 
 double md_system_mass(const MdSystem *system) {
@@ -38,34 +41,13 @@ double md_system_mass(const MdSystem *system) {
     return mass;
 }
 
-static double heaviest(const MdSystem *system) {
-    double mass = 0;
-    for (int t = 0; t < system->potential.n_types; t++) mass = fmax(mass, system->mass[t]);
-    return mass;
-}
-
-/* Largest component of a velocity over all particles. What bounds the terms follows from it without another pass: as rounding is
- * monotonic, the same operations on bounds give bounds. */
-static double fastest(const MdSystem *system) {
-    double largest = 0;
-    for (int64_t k = 0; k < 3 * system->n_own; k++) largest = md_exact_larger(largest, system->velocity[k]);
-    return md_comm_largest_magnitude(system->comm, largest);
-}
-
-/* bound: of the components of all velocities. Returns that of what is left. */
-static double remove_momentum(MdSystem *system, double bound) {
-    double drift[3], mass = md_system_mass(system), largest = 0;
-    sum_terms(system, momentum_term, heaviest(system) * bound, 3, drift);
-    for (int a = 0; a < 3; a++) {
-        drift[a] /= mass;
-        largest = fmax(largest, fabs(drift[a]));
-    }
+void md_velocity_remove_momentum(MdSystem *system) {
+    const double mass = md_system_mass(system);
+    double momentum[3];
+    sum_terms(system, momentum_term, 3, momentum);
     for (int64_t i = 0; i < system->n_own; i++)
-        for (int a = 0; a < 3; a++) system->velocity[3 * i + a] -= drift[a];
-    return bound + largest;
+        for (int a = 0; a < 3; a++) system->velocity[3 * i + a] -= momentum[a] / mass;
 }
-
-void md_velocity_remove_momentum(MdSystem *system) { remove_momentum(system, fastest(system)); }
 
 void md_velocity_fill(MdSystem *system, double temperature, MdRandom *random) {
     const int dimension = system->box.dimension;
@@ -78,10 +60,10 @@ void md_velocity_fill(MdSystem *system, double temperature, MdRandom *random) {
             velocity[3 * i + a] = a < dimension ? velocity[dimension * i + a] * spread[system->type[i]] : 0;
     if (temperature == 0) return; /* all at rest, and nothing to scale */
 
-    const double bound = remove_momentum(system, fastest(system));
+    md_velocity_remove_momentum(system);
     double sum;
-    sum_terms(system, twice_kinetic_term, heaviest(system) * (bound * bound + bound * bound + bound * bound), 1, &sum);
+    sum_terms(system, twice_kinetic_term, 1, &sum);
     const double scale = sqrt(temperature * md_degrees_of_freedom(system->n_atoms, dimension) / sum);
     for (int64_t k = 0; k < 3 * system->n_own; k++) velocity[k] *= scale;
-    remove_momentum(system, scale * bound); /* what rounding has left */
+    md_velocity_remove_momentum(system); /* what rounding has left */
 }

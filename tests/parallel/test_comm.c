@@ -7,12 +7,13 @@
 
 #include "base/memory.h"
 #include "check.h"
+#include "physics/split_sum.h"
 #include "thread_ranks.h"
 
 enum { MOST_RANKS = 7 };
 
 typedef struct Result {
-    double largest[2], sum, exact, magnitude;
+    double largest[2], sum, exact;
     int64_t count;
     char told[32];
     bool dealt;
@@ -20,8 +21,8 @@ typedef struct Result {
     MdErrors *errors;
 } Result;
 
-/* Terms that a plain sum would lose, in another division for each number of ranks. */
-static double term(int64_t k) { return k % 3 == 0 ? 1e15 * (double)(k + 1) : k % 3 == 1 ? -1e15 * (double)k : 0.125; }
+/* Terms of which a plain sum would lose bits, in another division for each number of ranks. */
+static double term(int64_t k) { return k % 3 == 0 ? 1e3 * (double)(k + 1) : k % 3 == 1 ? -1e3 * (double)k : 0.1; }
 enum { N_TERMS = 999 };
 
 static void find_values(MdComm *comm, void *argument) {
@@ -34,12 +35,13 @@ static void find_values(MdComm *comm, void *argument) {
     md_comm_largest(comm, result->largest, 2);
     md_comm_add_doubles(comm, &result->sum, 1);
     md_comm_add_integers(comm, &result->count, 1);
-    result->magnitude = md_comm_largest_magnitude(comm, rank == 0 ? -8 : rank);
-    MdExactSum sum = md_exact_begin(md_comm_largest_magnitude(comm, 1e15 * N_TERMS));
+    MdSplitSum sum = {{0}};
+    double shift[MD_SPLIT_PARTS];
+    md_split_shifts(md_split_bits(N_TERMS), 20, shift);
     const int64_t begin = md_comm_block_begin(comm, N_TERMS), n = md_comm_block_size(comm, N_TERMS);
-    for (int64_t k = begin; k < begin + n; k++) md_exact_add(&sum, term(k));
-    md_comm_add_exact(comm, &sum, 1);
-    result->exact = md_exact_value(&sum);
+    for (int64_t k = begin; k < begin + n; k++) md_split_add(&sum, term(k), shift);
+    md_comm_add_doubles(comm, sum.part, MD_SPLIT_PARTS);
+    result->exact = md_split_value(&sum);
     snprintf(result->told, sizeof result->told, rank == 0 ? "of rank 0" : "of rank %d", rank);
     md_comm_broadcast(comm, result->told, sizeof result->told);
 }
@@ -84,12 +86,12 @@ static void test_values(int n) {
     memset(results, 0, sizeof results);
     run(n, find_values, results);
     check_context("values of %d ranks", n);
-    const double exact = 0.125 * N_TERMS / 3; /* the others cancel */
+    const double exact = (double)(N_TERMS / 3 * (long double)0.1); /* the others cancel */
     for (int rank = 0; rank < n; rank++) {
         const Result *r = &results[rank];
         CHECK(r->largest[0] == 0 && r->largest[1] == (n <= 2 ? 0 : n - 1));
         CHECK(r->sum == n * (n - 1) / 2 + 0.5 * n && r->count == ((int64_t)1 << (40 + n)) - ((int64_t)1 << 40));
-        CHECK(r->magnitude == 8 && r->exact == exact && strcmp(r->told, "of rank 0") == 0);
+        CHECK(r->exact == exact && strcmp(r->told, "of rank 0") == 0);
     }
     run(n, deal, results);
     for (int rank = 0; rank < n; rank++) CHECK(results[rank].dealt);

@@ -22,6 +22,7 @@ from resuming import run_tests
 ONE = "launch.persistent=off"  # as several processes run
 PINNED = "force.kernel=brick memory.sort=brick memory.brick_grid=cells"
 MELT = {**bits.MELT, "run": {"steps": 60, "backend": "cuda"}}
+HEATED = {**MELT, "ensemble": bits.HEATED["ensemble"]}
 WIDE = {**MELT, "system": {**MELT["system"], "cells": 10}, "neighbor": {"skin": 0.25}}  # six cells along each axis
 PLANE = {**bits.PLANE, "run": MELT["run"]}
 GAS = {**MELT, "system": {**MELT["system"], "density": 0.05}}  # 12 cells along each axis; those with hardly an atom are sorted as many are
@@ -68,6 +69,12 @@ CASES = (
                           "neighbor.rebuild=every neighbor.every=20 output.thermo_every=4 run.steps=90", ("2 1 1",)),
     ("resident2", MELT, bits.TWO, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
                                   "neighbor.rebuild=every neighbor.every=5 run.steps=90", ("1 2 1",)),
+    # velocities follow from sums, which are the same for any grid
+    ("thermostat", HEATED, {}, "memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=thread launch.fuse=step "
+                               "launch.passes=kernels reduce.accumulate=reproducible", ("2 1 1", "1 2 2", "2 2 2")),
+    ("thermostat2", HEATED, bits.TWO, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=on "
+                                      "reduce.method=shared reduce.finish=atomic run.precision=single reduce.accumulate=reproducible",
+     ("2 2 1",)),
     ("plane", PLANE, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.passes=kernels", ("2 1 1", "5 2 1")),
 )
 # By one transport alone, with these words.

@@ -65,6 +65,22 @@ def test_other_ranks(checks, folder):
                 same_particles(checks, folder, "whole", "part", what)
 
 
+def test_heated(checks, folder):
+    """A thermostat takes velocities from sums: they have the same bits on another grid where sums do, and only there it is claimed."""
+    name = deck(folder, "heated", ensemble={"thermostat": "rescale", "target": "1 1.6", "every": 4, "last_step": 50}, restart={"every": 20})
+    for sums in ("reproducible", "double"):
+        words = [f"reduce.accumulate={sums}"]
+        whole = begin(folder, 2, name, "whole", *words, "run.steps=60")
+        first = begin(folder, 2, name, "part", *words, "run.steps=33")
+        done = go_on(folder, 4, "part", "run.steps=60")
+        if not checks.that(whole.code == first.code == done.code == 0, f"{sums}: {first.last_lines()} {done.last_lines()}"):
+            continue
+        is_told = done.json()["resumed"]["same_bits"]
+        different = ranks.differences(folder / "whole.h5", folder / "part.h5", 0)
+        checks.that(is_told == (sums == "reproducible"), f"{sums}: {done.json()['resumed']}")
+        checks.that(bool(different) != is_told, f"{sums}: {'; '.join(different)}")
+
+
 def test_same_ranks(checks, folder):
     """On the same grid all is the same: restart file, frames, thermo rows, verdict."""
     name = deck(folder, "small", restart={"every": 20})
@@ -175,5 +191,5 @@ def test_full_disk(checks, folder):
 
 if __name__ == "__main__":
     ranks.require()
-    run_tests(test_other_ranks, test_same_ranks, test_unverified, test_signal_to_one, test_walltime, test_same_files,
+    run_tests(test_other_ranks, test_heated, test_same_ranks, test_unverified, test_signal_to_one, test_walltime, test_same_files,
               test_full_disk)

@@ -1,9 +1,13 @@
-/* reduce.accumulate on every backend: pairs of floats hold what doubles hold. The bounds of the other tests are those
+/* reduce.accumulate on every backend: pairs of floats hold what doubles hold, and reproducible sums have the same bits in every order.
+ * The bounds of the other tests are those
  * of any correct sum of rounded values; they cannot tell whether the second float of a pair is of any use. And what the
  * verification of a run allows for adding up is what the plainest sum of a crystal needs. */
 #include <math.h>
 
+#include <string.h>
+
 #include "check.h"
+#include "cpu/sums.h"
 #include "report/tolerance.h"
 #include "state.h"
 #include "walk.h"
@@ -76,6 +80,60 @@ static void test_bricks(const MdBackendOps *ops) {
     md_deck_destroy(deck);
 }
 
+/* Other methods, numbers of threads and ways to the total add in other orders. Forces are the same; sums of doubles are not. */
+static void test_reproducible(const MdBackendOps *ops, const MdDeck *deck, const MdSystem *system) {
+    const MdConfig *asked = md_deck_config(deck);
+    const bool has_methods = md_variants_have(ops->variants(), MD_OPTION_reduce_method);
+    const int n_methods = has_methods ? N_METHODS : 1, n_finishes = has_methods ? 3 : 1;
+    const double near = has_methods ? 1e-13 : 1e-8; /* a processor adds floats of some rows first */
+    MdSums first[2] = {{0}};
+    bool same = true;
+    for (int method = 0; method < n_methods; method++)
+        for (int finish = 0; finish < n_finishes; finish++) {
+            check_context("%s, reduce.method=%s, reduce.finish=%s", ops->name, methods[method],
+                          md_switch_words(MD_OPTION_reduce_finish)[finish]);
+            MdConfig config = *asked;
+            config.reduce_finish = finish;
+            config.reduce_per_thread = (method + finish) % 2;
+            const MdSums sums = sums_of(ops, config, system, method, MD_ACCUMULATE_REPRODUCIBLE),
+                         doubles = sums_of(ops, config, system, method, MD_ACCUMULATE_DOUBLE);
+            if (method + finish == 0) first[0] = sums, first[1] = doubles;
+            CHECK(memcmp(&sums, &first[0], sizeof sums) == 0);
+            CHECK_NEAR(sums.potential, doubles.potential, near * fabs(doubles.potential));
+            CHECK_NEAR(sums.kinetic, doubles.kinetic, near * doubles.kinetic);
+            CHECK(sums.pairs == doubles.pairs);
+            same = same && memcmp(&doubles, &first[1], sizeof doubles) == 0;
+        }
+    CHECK(!has_methods || !same);
+}
+
+/* Terms of very different sizes, added in order, backwards, and in pieces that are then merged; against sums of long doubles. */
+static void test_orders(void) {
+    enum { N = 5000 };
+    MdCpuAccumulate accumulate = {.how = MD_ACCUMULATE_REPRODUCIBLE};
+    md_split_shifts(md_split_bits(N), 20, accumulate.shift);
+    MdCpuSum forth = {0}, back = {0}, pieces[7] = {{0}}, merged = {0};
+    long double exact = 0, size = 0;
+    static double term[N];
+    for (int i = 0; i < N; i++) {
+        term[i] = sin(12.9898 * i) * exp2(20 - i % 40); /* up to 2^20 in size */
+        exact += (long double)term[i];
+        size += fabsl((long double)term[i]);
+    }
+    for (int i = 0; i < N; i++) {
+        md_cpu_sum_add(&forth, term[i], &accumulate);
+        md_cpu_sum_add(&back, term[N - 1 - i], &accumulate);
+        md_cpu_sum_add(&pieces[i * 7 / N], term[i], &accumulate);
+    }
+    for (int k = 6; k >= 0; k--) md_cpu_sum_merge(&merged, &pieces[k], &accumulate);
+    CHECK(memcmp(&forth.wide, &back.wide, sizeof forth.wide) == 0);
+    CHECK(memcmp(&forth.wide, &merged.wide, sizeof forth.wide) == 0);
+    const long double total = (long double)forth.wide.part[0] + forth.wide.part[1] + forth.wide.part[2];
+    CHECK(fabsl(total - exact) < 1e-17L * size);
+    CHECK(md_split_bits(1) == 0 && md_split_bits(2) == 1 && md_split_bits(1000188) == 20 &&
+          md_split_bits(1 << 20) == 20);
+}
+
 /* The same energy of every atom, blocks of 32 of them added one after the other in double: reduce.finish = host with
  * reduce.per_thread = one, at a million atoms. It loses more than the pairs do, and less than is allowed. */
 static void test_crystal(const MdDeck *deck) {
@@ -101,8 +159,10 @@ int main(void) {
     MdSystem *system = shaken_system(deck);
     for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, md_deck_config(deck))) != NULL;) {
         test_pairs_of_floats(ops, deck, system);
+        test_reproducible(ops, deck, system);
         test_bricks(ops);
     }
+    test_orders();
     test_crystal(deck);
     md_system_destroy(system);
     md_deck_destroy(deck);

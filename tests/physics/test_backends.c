@@ -250,7 +250,7 @@ static void test_pairs(const MdBackendOps *ops, States *states) {
     printf("\n");
 }
 
-/* --- compensated sums --------------------------------------------------------------------------------------------- */
+/* --- compensated and reproducible sums ---------------------------------------------------------------------------- */
 
 /* All switches but those of reductions, and that one. */
 static void list_fixed(char *fixed, size_t size) {
@@ -264,17 +264,19 @@ static void list_fixed(char *fixed, size_t size) {
     }
 }
 
-/* Kinetic energies that single precision holds exactly, one of 2^23 and all others of 2^-3, which single precision drops
- * beside it: compensated, the sum is right to the second order of the roundoff, n u^2. */
-static void test_compensated(const MdBackendOps *ops) {
+/* Kinetic energies that single precision holds exactly, one of 2^23 and all others of 2^-3 or 2^-27, which single precision drops
+ * beside it: compensated, the sum is right to the second order of the roundoff, n u^2; reproducible, it is right. */
+static void test_sums(const MdBackendOps *ops, const char *name, int accumulate) {
     char fixed[4096];
     Case c = cases_table[0];
     MdConfig base = base_config();
     MdSystem *system = cases_make(&c, &base);
-    const double n = (double)system->n_atoms, u = FLT_EPSILON / 2, exact = exp2(23) + (n - 1) * exp2(-3);
-    for (int64_t k = 0; k < 3 * system->n_atoms; k++) system->velocity[k] = k % 3 ? 0 : k == 3 * 500 ? 4096 : 0.5;
+    const double n = (double)system->n_atoms, u = FLT_EPSILON / 2,
+                 slow = accumulate == MD_ACCUMULATE_COMPENSATED ? 0.5 : exp2(-13),
+                 exact = exp2(23) + (n - 1) * slow * slow / 2;
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++) system->velocity[k] = k % 3 ? 0 : k == 3 * 500 ? 4096 : slow;
     CHECK(system->mass[0] == 1);
-    base.reduce_accumulate = MD_ACCUMULATE_COMPENSATED;
+    base.reduce_accumulate = accumulate;
     base.run_precision = MD_PRECISION_MIXED;
     list_fixed(fixed, sizeof fixed);
     MdSystemPlan plan = state_plan(system);
@@ -282,9 +284,9 @@ static void test_compensated(const MdBackendOps *ops) {
     for (walk_begin(&walk, ops, &base, DESIGN_SINGLES, fixed, &plan, 1); walk_next(&walk);) {
         WalkRun run;
         MdSums sums;
-        if (!walk_create_next(&walk, &run, "compensated sums", &base, system)) continue;
+        if (!walk_create_next(&walk, &run, name, &base, system)) continue;
         if (walk_prepare(&run) && walk_ok(&run, ops->sum(run.context, &sums)))
-            CHECK_NEAR(sums.kinetic, exact, n * u * u * exact);
+            CHECK_NEAR(sums.kinetic, exact, accumulate == MD_ACCUMULATE_COMPENSATED ? n * u * u * exact : 0);
         walk_destroy(&run);
     }
     md_system_destroy(system);
@@ -389,14 +391,15 @@ static void test_planted_faults(int precision, int accumulate) {
 
 int main(void) {
     for (int p = 0; walk_first_shard() && p < N_PRECISIONS; p++)
-        for (int sums = MD_ACCUMULATE_SINGLE; sums <= MD_ACCUMULATE_DOUBLE; sums++)
-            if (precisions[p] != MD_PRECISION_DOUBLE || sums == MD_ACCUMULATE_DOUBLE)
+        for (int sums = MD_ACCUMULATE_SINGLE; sums <= MD_ACCUMULATE_REPRODUCIBLE; sums++)
+            if (precisions[p] != MD_PRECISION_DOUBLE || sums >= MD_ACCUMULATE_DOUBLE)
                 test_planted_faults(precisions[p], sums);
     States *states = make_states();
     MdConfig config = base_config();
     for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
         test_singles(ops, states);
-        test_compensated(ops);
+        test_sums(ops, "compensated sums", MD_ACCUMULATE_COMPENSATED);
+        test_sums(ops, "reproducible sums", MD_ACCUMULATE_REPRODUCIBLE);
         if (!design_is_narrowed()) test_pairs(ops, states);
     }
     free_states(states);

@@ -22,7 +22,7 @@ STAND_INS = {
                          '"$@" || exit\necho "========= ERROR SUMMARY: ${FAKE_ERRORS:-0} errors"',
     "mpirun": f'case $* in *--ceilings*) set -- "$@" --quick;; esac\nexec {ranks.LAUNCHER} "$@"',
 }
-PARTS = ("ranks-peers", "ranks-memcheck", "ranks-bench")
+PARTS = ("ranks-memcheck", "ranks-peers", "ranks-bench")
 
 
 def results(folder):

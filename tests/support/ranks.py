@@ -181,16 +181,17 @@ def arrays(path):
 
 
 def differences(a, b, energies=None):
-    """What two trajectories do not have in common: particles to the bit; energies within this share of theirs."""
+    """What two trajectories do not have in common: particles to the bit; energies within this share of theirs, or not at all (None); 0: all
+    observables to the bit."""
     first, second = arrays(a), arrays(b)
     found = sorted(first.keys() ^ second.keys())
     for name in first.keys() & second.keys():
         one, other = first[name], second[name]
         if one.shape != other.shape:
             found.append(f"{name}: {one.shape}, {other.shape}")
-        elif name.startswith("observables/") and name.endswith("/value"):
+        elif name.startswith("observables/") and name.endswith("/value") and energies != 0:
             scale = sum(numpy.abs(first[f"observables/{part}_energy/value"]) for part in ("potential", "kinetic"))
-            off = numpy.max(numpy.abs(one - other) / scale, initial=0) if energies is not None and "energy" in name else 0
+            off = numpy.max(numpy.abs(one - other) / scale, initial=0) if energies and "energy" in name else 0
             if not off <= (energies or 0):
                 found.append(f"{name}: off by {off:.2g}")
         elif one.tobytes() != other.tobytes():

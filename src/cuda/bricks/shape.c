@@ -107,9 +107,9 @@ size_t cuda_brick_held_bytes(const MdConfig *config, int block) {
     return (size_t)(block / cuda_facts(config).threads_per_atom) * ((bytes + state - 1) / state * state);
 }
 
-/* No kernel of bricks declares more, of up to 1024 threads (the search 2.4 KiB, sums by warps 1.2); and what trees of sums have for
- * each thread: two of doubles, one of floats. */
-static const size_t most_static_shared = 3 << 10, most_tree_bytes = 20;
+/* No kernel of bricks declares more, of up to 1024 threads (the search 2.4 KiB, sums by warps 1.2, of reproducible ones 3.2); and
+ * what trees of sums have for each thread: two of doubles, one of floats. */
+static const size_t most_static_shared = 3 << 10, more_of_parts = 2 << 10, most_tree_bytes = 20;
 
 size_t cuda_brick_shared_bytes(const MdConfig *config, const MdSystemPlan *plan) {
     const double range = cuda_list_range(config, &plan->potential);
@@ -128,7 +128,8 @@ size_t cuda_brick_shared_bytes(const MdConfig *config, const MdSystemPlan *plan)
     const size_t search = cuda_brick_search_bytes(&bricks, config, block_threads(&target, true)),
                  forces = cuda_brick_force_bytes(&bricks, config) + (has_trees ? most_tree_bytes * (size_t)block : 0) +
                           (is_resident ? cuda_brick_held_bytes(config, block) : 0);
-    return most_static_shared + (search > forces ? search : forces);
+    return most_static_shared + (cuda_facts(config).sum_parts > 1 ? more_of_parts : 0) +
+           (search > forces ? search : forces);
 }
 
 int cuda_brick_held_sources(const CudaTarget *target, int block) {

@@ -188,7 +188,7 @@ typedef struct CudaGraphs { /* of the same work */
 } CudaGraphs;
 
 typedef struct CudaPartials { /* sums of blocks until somebody asks for them, with reduce.finish = host */
-    double *sums;             /* [quantity][n], on the device */
+    double *sums;             /* [quantity][part][n], on the device */
     int64_t n;                /* blocks; 0: nothing was summed yet */
 } CudaPartials;
 
@@ -198,6 +198,7 @@ typedef struct CudaRow {
     CudaRowHead *d_head, *h_head; /* h_head: pinned */
     bool adds;                    /* the host adds up n_pairs and n_atoms partial sums of each quantity */
     int64_t n_pairs, n_atoms;
+    int n_parts; /* numbers of each sum */
 } CudaRow;
 
 /* --- output.c --- */

@@ -2,6 +2,7 @@
 
 #include "backend/variants.h"
 #include "cuda/context/shared.h"
+#include "physics/split_sum.h"
 
 static bool has_rows(const MdConfig *config) {
     return config->force_kernel == MD_KERNEL_LIST || config->force_kernel == MD_KERNEL_LIST_SPLIT;
@@ -33,6 +34,7 @@ CudaFacts cuda_facts(const MdConfig *config) {
             md_option_has_effect(config, MD_OPTION_force_threads_per_atom) ? 1 << config->force_threads_per_atom : 1,
         .pair_size = config->run_precision == MD_PRECISION_DOUBLE ? sizeof(double) : sizeof(float),
         .state_size = config->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double),
+        .sum_parts = config->reduce_accumulate == MD_ACCUMULATE_REPRODUCIBLE ? MD_SPLIT_PARTS : 1,
         .halves = md_option_has_effect(config, MD_OPTION_neighbor_list) && config->neighbor_list == MD_LIST_HALF,
         .has_matrices = config->neighbor_distances == MD_DISTANCES_MATRIX,
         .rows_per_warp = CUDA_ROWS_PER_WARP(config->memory_brick_grid),

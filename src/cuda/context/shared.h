@@ -294,11 +294,12 @@ enum {
     CUDA_N_TOTALS
 };
 enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
+enum { CUDA_MOST_TOTALS = 3 * CUDA_N_TOTALS }; /* with reduce.accumulate = reproducible three numbers of each */
 
 /* What a step leaves for the host, as of its end: the head of the sums of a ring slot. With reduce.finish = host the partial sums of
  * pairs and atoms follow it. */
 typedef struct CudaRowHead {
-    double totals[CUDA_N_TOTALS];
+    double totals[CUDA_MOST_TOTALS];
     unsigned long long fault_step, fault_key; /* as in CudaDeviceStatus, the key of that step */
     long long step;                           /* -1 until all of it is there: a device that is stopped leaves it so */
 } CudaRowHead;
@@ -370,9 +371,9 @@ typedef struct CudaArguments {
 
     CudaDeviceStatus *status;
     CudaHostStatus *host_status;
-    double *partials;             /* sums of blocks, [quantity][n_partials] */
+    double *partials;             /* sums of blocks, [quantity][part][n_partials] */
     double *tree;                 /* reduce.method = global: room for one value a thread */
-    double *totals;               /* [CUDA_N_TOTALS] */
+    double *totals;               /* [quantity][part] */
     unsigned long long *counters; /* [CUDA_N_COUNTS], with MD_COUNT */
     unsigned *barrier;            /* two words, kernels/batches/barrier.cuh, each in a line of its own */
     int64_t n_force_items;        /* threads of a force kernel; of bricks: bricks, a block each */

@@ -21,6 +21,7 @@
 #include "cuda/device/nvrtc.h"
 #include "cuda/device/sources.h"
 #include "cuda/device/toolkit.h"
+#include "physics/split_sum.h"
 
 enum { MAX_SOURCES = 96, MAX_OPTIONS = 96, OPTION_BYTES = 256 };
 
@@ -224,6 +225,8 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         {"MD_CHECKED_QUEUE", is_checked_queue(target->config)},
         {"MD_HELD_SOURCES", target->held_sources},
         {"MD_DOMAIN", md_config_has_domains(target->config)},
+        {"MD_SUM_BITS",
+         target->config->reduce_accumulate == MD_ACCUMULATE_REPRODUCIBLE ? md_split_bits(target->n_all) : 0},
     };
     for (size_t k = 0; k < sizeof facts / sizeof facts[0]; k++)
         define(options, sources, facts[k].macro, facts[k].value);

@@ -12,7 +12,7 @@ typedef struct CudaTarget {
     const MdConfig *config; /* resolved */
     const MdBox *box;
     const MdPotential *potential;
-    int64_t n_atoms;
+    int64_t n_atoms, n_all; /* of this process; of all of them */
     int compute_capability; /* 90 for 9.0 */
     bool counting;          /* kernels that count their work */
     const char *header;     /* of the toolkit, which they include whatever the switches say; NULL: none */

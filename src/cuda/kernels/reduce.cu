@@ -10,7 +10,8 @@
  *                Extremes finish by an integer atomicMax in any case: exact, and free of order.
  *   scratch      per-call: room for partial sums is allocated and freed at each call, which waits for the device
  *                static: once, at start
- * The number of blocks depends on the number of particles only, so the same input gives the same bits (but for atomic). */
+ * The number of blocks depends on the number of particles only, so the same input gives the same bits (but for atomic, unless
+ * reduce.accumulate = reproducible). */
 #include "cuda/kernels/reduce.cuh"
 
 /* Kinetic energy, momentum and the sum of F^2/m. */
@@ -33,7 +34,7 @@ MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
 }
 
 #if MD_SW_reduce_finish == 2 /* two-pass */
-/* Block q adds up the a.n partial sums of quantity q, into total a.first_total + q. */
+/* Block q adds up the a.n partial sums of number q, into total a.first_total + q. */
 MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
     double sum[1] = {};
     const double *mine = a.partials + (int64_t)blockIdx.x * a.n;
@@ -47,7 +48,7 @@ MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
  * which the host knows that all is there. One block. */
 MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
     const int t = (int)threadIdx.x;
-    if (t < CUDA_N_TOTALS) a.row->totals[t] = a.totals[t];
+    if (t < CUDA_N_TOTALS * sum_parts) a.row->totals[t] = a.totals[t];
     if (t > 0) return;
     a.row->fault_step = a.status->fault_step;
     a.row->fault_key = a.status->fault_key[a.status->fault_step % CUDA_GRAPH_STEPS];

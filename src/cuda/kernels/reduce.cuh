@@ -23,6 +23,8 @@
  *   single          float: each addition rounds at 2^-24 of what is there already
  *   compensated     two floats: what an addition loses is kept aside (Knuth's two-sum), about 2^-48; seven additions for one
  *   double          one addition, at half rate or a sixty-fourth, as the GPU has it
+ *   reproducible    three doubles of whole quanta, by twelve additions (physics/split_sum.h): none rounds, so that any order has the
+ *                   same bits, also that of atomics, and any number of processes
  * That is in registers and in the block. The sums of blocks, a thousandth of the numbers, are finished in double. */
 #ifndef MD_CUDA_REDUCE_CUH
 #define MD_CUDA_REDUCE_CUH
@@ -35,8 +37,11 @@
 #endif
 
 #include "cuda/kernels/common.cuh"
+#include "physics/split_sum.h"
 
 constexpr bool is_double_sum = MD_SW_reduce_accumulate == MD_ACCUMULATE_DOUBLE;
+constexpr bool is_reproducible = MD_SW_reduce_accumulate == MD_ACCUMULATE_REPRODUCIBLE;
+constexpr int sum_parts = is_reproducible ? MD_SPLIT_PARTS : 1; /* doubles that a sum is handed on as */
 constexpr int reduce_method = MD_SW_reduce_method;
 constexpr bool is_interleaved = MD_SW_reduce_addressing == MD_ADDRESSING_INTERLEAVED;
 constexpr int n_warps = MD_BLOCK / 32; /* blocks are whole warps, and powers of two where a tree adds up */
@@ -50,7 +55,8 @@ struct Compensated {
 };
 
 typedef Select<MD_SW_reduce_accumulate == MD_ACCUMULATE_SINGLE, float,
-               Select<MD_SW_reduce_accumulate == MD_ACCUMULATE_COMPENSATED, Compensated, double>::type>::type Sum;
+               Select<MD_SW_reduce_accumulate == MD_ACCUMULATE_COMPENSATED, Compensated,
+                      Select<is_reproducible, MdSplitSum, double>::type>::type>::type Sum;
 
 __device__ inline void add(double &sum, double value) { sum += value; }
 __device__ inline void add(float &sum, double value) { sum += (float)value; }
@@ -63,10 +69,26 @@ __device__ inline void add(Compensated &sum, double value) {
     sum.low = __fadd_rn(sum.low, lost);
 }
 
+/* As md_split_add, by constants, and so that no kernel merges an addition with a product that comes before it. */
+__device__ inline void add(MdSplitSum &sum, double value) {
+    constexpr int terms = MD_SUM_BITS + MD_SPLIT_TERMS_OF_ATOM;
+    constexpr double shift[MD_SPLIT_PARTS] = {md_split_shift(terms, MD_SPLIT_SIZE, 0),
+                                              md_split_shift(terms, MD_SPLIT_SIZE, 1),
+                                              md_split_shift(terms, MD_SPLIT_SIZE, 2)};
+    for (int k = 0; k < MD_SPLIT_PARTS; k++) {
+        const double part = __dsub_rn(__dadd_rn(value, shift[k]), shift[k]);
+        sum.part[k] += part;
+        value = __dsub_rn(value, part);
+    }
+}
+
 /* Where each pair was counted twice. Exact. */
 __device__ inline void halve(double &sum) { sum *= 0.5; }
 __device__ inline void halve(float &sum) { sum *= 0.5f; }
 __device__ inline void halve(Compensated &sum) { sum = Compensated{0.5f * sum.high, 0.5f * sum.low}; }
+__device__ inline void halve(MdSplitSum &sum) {
+    for (int k = 0; k < MD_SPLIT_PARTS; k++) sum.part[k] *= 0.5;
+}
 
 /* What two threads have, together. */
 struct AddUp {
@@ -180,22 +202,33 @@ template <int N> __device__ inline void block_max(const CudaArguments &a, float 
 
 /* --- towards the totals ------------------------------------------------------------------------------------------------ */
 
+/* The sum of a block, number k of those that go to totals `first`, first + 1, ...: by one thread, in the way of reduce.finish. */
+__device__ inline void hand_on(const CudaArguments &a, int first, int k, double sum) {
+    if (MD_SW_reduce_finish == MD_FINISH_ATOMIC) atomicAdd(&a.totals[first + k], sum);
+    else a.partials[(int64_t)k * gridDim.x + blockIdx.x] = sum;
+}
+
 /* Sums N values over the block and hands the sums on to totals FIRST, FIRST + 1, ..., in the way of reduce.finish: added
- * to the totals, which the host has set to zero, or as partial sums of gridDim.x blocks. Every thread must call it.
- * The number of pairs stays exact: what one thread has counted fits a float, what a block or the system has need not. */
+ * to the totals, which the host has set to zero, or as partial sums of gridDim.x blocks; sum_parts numbers each. Every thread must
+ * call it. The number of pairs stays exact: what one thread has counted fits a float, what a block or the system has need not. */
 template <int FIRST, int N> __device__ inline void add_to_totals(const CudaArguments &a, Sum (&sums)[N]) {
-    constexpr bool counts = FIRST <= CUDA_PAIRS && CUDA_PAIRS < FIRST + N && !is_double_sum;
-    double pairs[1];
-    if constexpr (counts) {
-        pairs[0] = (double)sums[CUDA_PAIRS - FIRST];
-        block_sum<1>(a, pairs);
-    }
-    block_sum<N>(a, sums);
-    if (threadIdx.x != 0) return;
-    for (int q = 0; q < N; q++) {
-        const double sum = counts && FIRST + q == CUDA_PAIRS ? pairs[0] : (double)sums[q];
-        if (MD_SW_reduce_finish == MD_FINISH_ATOMIC) atomicAdd(&a.totals[FIRST + q], sum);
-        else a.partials[(int64_t)q * gridDim.x + blockIdx.x] = sum;
+    if constexpr (is_reproducible) {
+        double parts[N * sum_parts];
+        for (int k = 0; k < N * sum_parts; k++) parts[k] = sums[k / sum_parts].part[k % sum_parts];
+        block_sum<N * sum_parts>(a, parts);
+        if (threadIdx.x != 0) return;
+        for (int k = 0; k < N * sum_parts; k++) hand_on(a, FIRST * sum_parts, k, parts[k]);
+    } else {
+        constexpr bool counts = FIRST <= CUDA_PAIRS && CUDA_PAIRS < FIRST + N && !is_double_sum;
+        double pairs[1];
+        if constexpr (counts) {
+            pairs[0] = (double)sums[CUDA_PAIRS - FIRST];
+            block_sum<1>(a, pairs);
+        }
+        block_sum<N>(a, sums);
+        if (threadIdx.x != 0) return;
+        for (int q = 0; q < N; q++)
+            hand_on(a, FIRST, q, counts && FIRST + q == CUDA_PAIRS ? pairs[0] : (double)sums[q]);
     }
 }
 

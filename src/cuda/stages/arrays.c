@@ -168,11 +168,11 @@ static void add_queue(CudaContext *context, CudaArrays *arrays) {
 }
 
 static size_t pair_partials(const CudaContext *context) {
-    return (size_t)cuda_force_most_blocks(context) * CUDA_PAIR_TOTALS;
+    return (size_t)cuda_force_most_blocks(context) * CUDA_PAIR_TOTALS * (size_t)context->facts.sum_parts;
 }
 
 static size_t atom_partials(const CudaContext *context) {
-    return (size_t)cuda_reduce_most_blocks(context) * CUDA_ATOM_TOTALS;
+    return (size_t)cuda_reduce_most_blocks(context) * CUDA_ATOM_TOTALS * (size_t)context->facts.sum_parts;
 }
 
 size_t cuda_arrays_partials(const CudaContext *context) {
@@ -209,7 +209,7 @@ void cuda_arrays_list(CudaContext *context, CudaArrays *arrays) {
                     "parameters");
     if (context->facts.needs_cells) add_cells(context, arrays);
     add_scratch(context, arrays);
-    cuda_array_keep(arrays, &a->totals, CUDA_N_TOTALS, sizeof(double), "sums");
+    cuda_array_keep(arrays, &a->totals, CUDA_MOST_TOTALS, sizeof(double), "sums");
     cuda_array_keep(arrays, &context->sums.d_head, cuda_reduce_row_bytes(context), 1, "sums for the host");
     if (context->config.reduce_finish == MD_FINISH_HOST) {
         cuda_array_keep(arrays, &context->pair_partials.sums, pair_partials(context), sizeof(double), "sums of pairs");
@@ -228,10 +228,10 @@ void cuda_arrays_list(CudaContext *context, CudaArrays *arrays) {
 
 static void plan_trees(CudaContext *context) {
     /* As many threads as blocks of a warp have; the last block of a larger size may stand out by almost one. Blocks of bricks
-     * are of any size. The second pass has a block a sum. */
+     * are of any size. The second pass has a block for each number of a sum. */
     const int64_t of_block = context->facts.has_bricks ? 1024 : 32;
     int64_t force = of_block * cuda_force_most_blocks(context), atoms = 32 * cuda_blocks(context->room, 32);
-    int64_t most = force > atoms ? force : atoms, second = CUDA_ATOM_TOTALS * 1024;
+    int64_t most = force > atoms ? force : atoms, second = CUDA_ATOM_TOTALS * context->facts.sum_parts * 1024;
     context->tree_threads = most + 1024 > second ? most + 1024 : second;
 }
 

@@ -101,6 +101,7 @@ static CudaTarget target_of(const CudaContext *context, bool counting) {
                         .box = &context->share,
                         .potential = &context->potential,
                         .n_atoms = context->n_share,
+                        .n_all = context->n_all,
                         .compute_capability = context->compute_capability,
                         .counting = counting,
                         .n_sms = context->n_sms};

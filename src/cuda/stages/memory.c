@@ -141,7 +141,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     CUDA_CHECK(cudaMemsetAsync(&a->status->fault_step, 0xff, sizeof a->status->fault_step, context->stream));
     CUDA_CHECK(cudaMemsetAsync(&a->status->fault_key, 0xff, sizeof a->status->fault_key, context->stream));
     CUDA_CHECK(cudaMemsetAsync(a->barrier, 0, 2 * CUDA_BARRIER_STRIDE * sizeof *a->barrier, context->stream));
-    CUDA_CHECK(cudaMemsetAsync(a->totals, 0, CUDA_N_TOTALS * sizeof(double), context->stream));
+    CUDA_CHECK(cudaMemsetAsync(a->totals, 0, CUDA_MOST_TOTALS * sizeof(double), context->stream));
     if (context->cell_counts)
         CUDA_CHECK(cudaMemsetAsync(context->cell_counts, 0, ((size_t)context->max_cells + 1) * sizeof(int32_t),
                                    context->stream));

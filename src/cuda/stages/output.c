@@ -175,10 +175,11 @@ MdStatus cuda_output_wait(void *opaque, const MdOutputRequest *request, MdOutput
         CUDA_CHECK(cudaEventSynchronize(slot->copied));
     } while (!md_ring_arrive(context->output.ring, request, issue, &head->step));
     output->arrived = true;
-    cuda_reduce_read_row(&slot->row, &output->sums);
+    MdSumParts sums;
+    cuda_reduce_read_row(&slot->row, &sums);
     if (head->fault_step != ~0ull)
         output->fault = cuda_integrate_read_fault(head->fault_step, head->fault_key, slot->step_offset);
-    md_ranks_add_sums(context->output.ring->comm, &output->sums);
+    output->sums = md_ranks_sums(context->output.ring->comm, &sums);
     output->fault = md_ranks_first_fault(context->output.ring->comm, output->fault);
     if (request->frame < 0) return MD_OK;
     const MdPart part = part_of(context, request);

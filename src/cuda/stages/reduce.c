@@ -4,6 +4,9 @@
  * whatever stage it belongs to. */
 #include "cuda/stages/stages.h"
 
+/* Numbers of so many sums. */
+static int count_numbers(const CudaContext *context, int n_sums) { return n_sums * context->facts.sum_parts; }
+
 /* Extremes need no partial sums, only the place for a tree. */
 void cuda_reduce_begin_extremes(CudaContext *context) {
     if (context->config.reduce_method == MD_METHOD_GLOBAL) cuda_memory_begin(context, CUDA_SCRATCH);
@@ -14,14 +17,15 @@ void cuda_reduce_end_extremes(CudaContext *context) {
 }
 
 void cuda_reduce_begin(CudaContext *context, int first, int n_sums, int64_t n_blocks) {
-    const size_t count = (size_t)n_sums * (size_t)n_blocks;
+    const int n_numbers = count_numbers(context, n_sums);
+    const size_t count = (size_t)n_numbers * (size_t)n_blocks;
     cuda_memory_begin(context, CUDA_SCRATCH);
     /* A kernel that finds the device stopped writes nothing, and what comes after it reads all the same. */
     if (context->config.reduce_scratch == MD_SCRATCH_PER_CALL && context->arguments.partials)
         CUDA_CHECK(cudaMemsetAsync(context->arguments.partials, 0, count * sizeof(double), context->stream));
     if (context->config.reduce_finish == MD_FINISH_ATOMIC)
-        CUDA_CHECK(
-            cudaMemsetAsync(&context->arguments.totals[first], 0, (size_t)n_sums * sizeof(double), context->stream));
+        CUDA_CHECK(cudaMemsetAsync(&context->arguments.totals[count_numbers(context, first)], 0,
+                                   (size_t)n_numbers * sizeof(double), context->stream));
 }
 
 /* With `host` partial sums wait on the device until somebody asks for sums. */
@@ -30,7 +34,8 @@ static CudaPartials *kept_partials(CudaContext *context, int first) {
 }
 
 void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_blocks) {
-    const size_t count = (size_t)n_sums * (size_t)n_blocks;
+    const int n_numbers = count_numbers(context, n_sums);
+    const size_t count = (size_t)n_numbers * (size_t)n_blocks;
     switch (context->config.reduce_finish) {
     case MD_FINISH_HOST: {
         CudaPartials *partials = kept_partials(context, first);
@@ -40,9 +45,9 @@ void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_b
         break;
     }
     case MD_FINISH_TWO_PASS:
-        context->arguments.first_total = first;
+        context->arguments.first_total = count_numbers(context, first);
         context->arguments.n = (int32_t)n_blocks;
-        cuda_launch_blocks(context, CUDA_K_reduce_finish, n_sums);
+        cuda_launch_blocks(context, CUDA_K_reduce_finish, n_numbers);
         break;
     default: break; /* atomic: the totals are there */
     }
@@ -52,8 +57,8 @@ void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_b
 /* --- rows: the sums of a step for the host -------------------------------------------------------------------------- */
 
 static double *partials_of(CudaRowHead *head) { return (double *)(head + 1); }
-static size_t count_pairs(const CudaRow *row) { return (size_t)row->n_pairs * CUDA_PAIR_TOTALS; }
-static size_t count_atoms(const CudaRow *row) { return (size_t)row->n_atoms * CUDA_ATOM_TOTALS; }
+static size_t count_pairs(const CudaRow *row) { return (size_t)(row->n_pairs * CUDA_PAIR_TOTALS * row->n_parts); }
+static size_t count_atoms(const CudaRow *row) { return (size_t)(row->n_atoms * CUDA_ATOM_TOTALS * row->n_parts); }
 
 /* The partial sums move behind the head, where the next step does not overwrite them. */
 static void keep_partials(CudaContext *context, CudaRow *row) {
@@ -73,6 +78,7 @@ void cuda_reduce_row(CudaContext *context, CudaRow *row, int64_t step) {
     cuda_reduce_begin(context, CUDA_KINETIC, CUDA_ATOM_TOTALS, blocks);
     cuda_launch_blocks(context, CUDA_K_reduce_sums, blocks);
     cuda_reduce_finish(context, CUDA_KINETIC, CUDA_ATOM_TOTALS, blocks);
+    row->n_parts = context->facts.sum_parts;
     row->adds = context->config.reduce_finish == MD_FINISH_HOST;
     if (row->adds) keep_partials(context, row);
     context->arguments.row = row->d_head;
@@ -87,31 +93,38 @@ void cuda_reduce_copy_row(const CudaRow *row, cudaStream_t stream) {
                                cudaMemcpyDefault, stream));
 }
 
-/* n_sums totals from the sums of n blocks each, in the order of the blocks. */
-static void add_on_host(const double *partials, int64_t n, int n_sums, double *totals) {
-    for (int q = 0; q < n_sums; q++) {
+/* n_totals of the sums of n blocks each, in the order of the blocks. */
+static void add_on_host(const double *partials, int64_t n, int n_totals, double *totals) {
+    for (int q = 0; q < n_totals; q++) {
         totals[q] = 0;
         for (int64_t k = 0; k < n; k++) totals[q] += partials[q * n + k];
     }
 }
 
-void cuda_reduce_read_row(const CudaRow *row, MdSums *sums) {
-    double *totals = row->h_head->totals;
-    if (row->adds) {
-        const double *partials = partials_of(row->h_head);
-        add_on_host(partials, row->n_pairs, CUDA_PAIR_TOTALS, &totals[CUDA_POTENTIAL]);
-        add_on_host(partials + count_pairs(row), row->n_atoms, CUDA_ATOM_TOTALS, &totals[CUDA_KINETIC]);
-    }
-    sums->pairs = totals[CUDA_PAIRS];
-    sums->potential = totals[CUDA_POTENTIAL];
-    sums->truncation = totals[CUDA_TRUNCATION];
-    sums->virial = totals[CUDA_VIRIAL];
-    sums->kinetic = totals[CUDA_KINETIC];
-    for (int axis = 0; axis < 3; axis++) sums->momentum[axis] = totals[CUDA_MOMENTUM + axis];
-    sums->force_sq_mass = totals[CUDA_FORCE_SQ];
+static MdSplitSum total_of(const CudaRow *row, int quantity) {
+    MdSplitSum sum = {{0}};
+    for (int k = 0; k < row->n_parts; k++) sum.part[k] = row->h_head->totals[quantity * row->n_parts + k];
+    return sum;
 }
 
-void cuda_reduce_sums(CudaContext *context, MdSums *sums) {
+void cuda_reduce_read_row(const CudaRow *row, MdSumParts *sums) {
+    double *totals = row->h_head->totals;
+    const int n = row->n_parts;
+    if (row->adds) {
+        const double *partials = partials_of(row->h_head);
+        add_on_host(partials, row->n_pairs, CUDA_PAIR_TOTALS * n, &totals[CUDA_POTENTIAL * n]);
+        add_on_host(partials + count_pairs(row), row->n_atoms, CUDA_ATOM_TOTALS * n, &totals[CUDA_KINETIC * n]);
+    }
+    sums->pairs = total_of(row, CUDA_PAIRS);
+    sums->potential = total_of(row, CUDA_POTENTIAL);
+    sums->truncation = total_of(row, CUDA_TRUNCATION);
+    sums->virial = total_of(row, CUDA_VIRIAL);
+    sums->kinetic = total_of(row, CUDA_KINETIC);
+    for (int axis = 0; axis < 3; axis++) sums->momentum[axis] = total_of(row, CUDA_MOMENTUM + axis);
+    sums->force_sq_mass = total_of(row, CUDA_FORCE_SQ);
+}
+
+void cuda_reduce_sums(CudaContext *context, MdSumParts *sums) {
     cuda_reduce_row(context, &context->sums, context->step);
     cuda_reduce_copy_row(&context->sums, context->stream);
     cuda_wait_stream(context, "wait: sums");

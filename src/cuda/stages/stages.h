@@ -295,10 +295,10 @@ void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_b
 /* Before and after a kernel that finds extremes (block_max). */
 void cuda_reduce_begin_extremes(CudaContext *context);
 void cuda_reduce_end_extremes(CudaContext *context);
-void cuda_reduce_sums(CudaContext *context, MdSums *sums); /* waits */
+void cuda_reduce_sums(CudaContext *context, MdSumParts *sums); /* waits */
 void cuda_reduce_row(CudaContext *context, CudaRow *row, int64_t step);
 void cuda_reduce_copy_row(const CudaRow *row, cudaStream_t stream);
-void cuda_reduce_read_row(const CudaRow *row, MdSums *sums);
+void cuda_reduce_read_row(const CudaRow *row, MdSumParts *sums);
 /* The bounding box of the particles, into the measures of the status. */
 void cuda_reduce_measure(CudaContext *context);
 

@@ -32,13 +32,18 @@ mutant("compensated: what is lost is lost", BLOCK + " void add(Compensated", "su
        tests("reduce.accumulate=compensated run.precision=mixed", "compensated sums"))
 mutant("compensated: threads forget the low part", BLOCK + " struct AddUp", "a.low + b.low", "a.low",
        tests("reduce.accumulate=compensated run.precision=mixed", "compensated sums"))
-for kind in ("double", "float", "Compensated"):
+for kind, words in (("double", "double"), ("float", "single run.precision=single"), ("Compensated", "compensated run.precision=mixed"), ("MdSplitSum", "reproducible")):
     mutant(f"halve {kind}: a third", BLOCK + f" void halve({kind}", "0.5f * sum.high" if kind == "Compensated" else "0.5", "0.3f * sum.high" if kind == "Compensated" else "0.3",
-           tests(f"{LIST} reduce.accumulate=" + {"double": "double", "float": "single run.precision=single", "Compensated": "compensated run.precision=mixed"}[kind]))
-for finish, old, new in (("atomic", "atomicAdd(&a.totals[FIRST + q], sum);", "a.totals[FIRST + q] += sum;"),
-                         ("two-pass", "(int64_t)q * gridDim.x + blockIdx.x] = sum;", "(int64_t)q * gridDim.x + blockIdx.x] = blockIdx.x + 1 < gridDim.x ? sum : 0;"),
-                         ("host", "(int64_t)q * gridDim.x + blockIdx.x] = sum;", "(int64_t)q * gridDim.x + blockIdx.x] = blockIdx.x + 1 < gridDim.x ? sum : 0;")):
-    mutant(f"finish {finish}: " + ("a plain addition" if finish == "atomic" else "the last block is left out"), BLOCK + " void add_to_totals(", old, new,
+           tests(f"{LIST} reduce.accumulate={words}"))
+REPRODUCIBLE = "reduce.accumulate=reproducible"
+mutant("reproducible: the second part is left out", BLOCK + " void add(MdSplitSum", "sum.part[k] += part;", "if (k != 1) sum.part[k] += part;", tests(REPRODUCIBLE, "reproducible sums"))
+mutant("reproducible: what is left is forgotten", BLOCK + " void add(MdSplitSum", "value = __dsub_rn(value, part);", "", tests(REPRODUCIBLE, "reproducible sums"))
+mutant("reproducible: quanta that are too fine", BLOCK + " void add(MdSplitSum", "constexpr int terms = MD_SUM_BITS", "constexpr int terms = -20 + MD_SUM_BITS", over_ranks("test_bits", "thermostat"))
+mutant("reproducible: the first part alone is handed on", BLOCK + " void add_to_totals(", "k % sum_parts", "0", tests(REPRODUCIBLE, "reproducible sums"))
+for finish, old, new in (("atomic", "atomicAdd(&a.totals[first + k], sum);", "a.totals[first + k] += sum;"),
+                         ("two-pass", "(int64_t)k * gridDim.x + blockIdx.x] = sum;", "(int64_t)k * gridDim.x + blockIdx.x] = blockIdx.x + 1 < gridDim.x ? sum : 0;"),
+                         ("host", "(int64_t)k * gridDim.x + blockIdx.x] = sum;", "(int64_t)k * gridDim.x + blockIdx.x] = blockIdx.x + 1 < gridDim.x ? sum : 0;")):
+    mutant(f"finish {finish}: " + ("a plain addition" if finish == "atomic" else "the last block is left out"), BLOCK + " void hand_on(", old, new,
            on_gpu(tests(f"reduce.finish={finish} launch.block_size=32")) if finish == "atomic" else tests(
                f"reduce.finish={finish} launch.block_size=32"))
 mutant("number of pairs in single", BLOCK + " void add_to_totals(", "(double)sums[CUDA_PAIRS - FIRST];", "0;",
