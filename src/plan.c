@@ -114,7 +114,7 @@ static Processors own_processors(const MdComm *comm) {
 /* run.threads = auto: processors that several processes may use are shared out among them. */
 static void share_processors(MdSimulation *s) {
     MdRecord *r = &s->record;
-    if (!r->comm || r->config->run_threads != MD_AUTO_INT || getenv("OMP_NUM_THREADS")) return;
+    if (!r->comm) return;
     const int size = md_comm_size(r->comm);
     const Processors own = own_processors(r->comm);
     Processors *all = md_alloc((size_t)size, sizeof *all, "processors");
@@ -122,6 +122,8 @@ static void share_processors(MdSimulation *s) {
     int n_sharing = 0;
     for (int rank = 0; rank < size; rank++) n_sharing += all[rank].mark == own.mark;
     md_free(all);
+    r->n_sharing = n_sharing;
+    if (r->config->run_threads != MD_AUTO_INT || getenv("OMP_NUM_THREADS")) return;
     s->resolved.run_threads = own.n > n_sharing ? own.n / n_sharing : 1;
     char value[24];
     snprintf(value, sizeof value, "%lld", (long long)s->resolved.run_threads);
@@ -349,6 +351,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
         MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
         s->record.resume.reported = is_root && resumed && recalled == MD_OK && md_continue_is_reported(&s->record);
         md_comm_broadcast(comm, &s->record.resume.reported, sizeof s->record.resume.reported);
+        md_balance_gather_gpus(comm, &s->record.machine, &s->record.balance);
         s->record.effective_deck = md_deck_effective_text(deck, s->record.lacking, s->record.ops->name);
         if (!s->record.no_gpu) s->record.memory = estimate_memory(s);
         s->thermostat = md_thermostat_make(s->record.config, &s->record.plan);

@@ -33,6 +33,7 @@ void md_simulation_destroy(MdSimulation *s) {
     free(s->record.effective_deck);
     free(s->record.provenance);
     free(s->record.no_gpu);
+    md_free(s->record.balance.gpus);
     free(s->record.backend_reason);
     md_free(s->record.resume.sessions);
     free(s->record.resume.difference);

@@ -47,15 +47,46 @@ void md_balance_gather(const MdComm *comm, const MdStatistics *own, MdBalance *b
     md_free(all);
 }
 
+void md_balance_gather_gpus(const MdComm *comm, const MdMachine *machine, MdBalance *balance) {
+    MdRankGpu own = {.number = machine->device_total_bytes > 0 ? machine->device_number : -1};
+    double none = own.number < 0;
+    if (!comm) return;
+    md_comm_largest(comm, &none, 1);
+    if (none != 0) return;
+    memcpy(own.uuid, machine->device_uuid, sizeof own.uuid);
+    balance->gpus = md_alloc((size_t)md_comm_size(comm), sizeof own, "GPUs of the ranks");
+    md_comm_gather(comm, &own, sizeof own, balance->gpus);
+}
+
+static bool share_a_host(const MdComm *comm, int rank, int other) {
+    return strcmp(md_comm_host(comm, rank), md_comm_host(comm, other)) == 0;
+}
+
+static bool is_first_on_host(const MdComm *comm, int rank) {
+    for (int other = 0; other < rank; other++)
+        if (share_a_host(comm, rank, other)) return false;
+    return true;
+}
+
 int md_balance_count_hosts(const MdComm *comm) {
     int n = 1;
-    for (int rank = 1; rank < md_comm_size(comm); rank++) {
-        bool is_first = true;
-        for (int other = 0; other < rank && is_first; other++)
-            is_first = strcmp(md_comm_host(comm, rank), md_comm_host(comm, other)) != 0;
-        n += is_first;
-    }
+    for (int rank = 1; rank < md_comm_size(comm); rank++) n += is_first_on_host(comm, rank);
     return n;
+}
+
+/* A line for each of the first hosts. */
+static void log_gpus(MdLog *log, const char *prefix, const MdComm *comm, const MdRankGpu *gpus) {
+    const int most = 16, size = md_comm_size(comm);
+    int n = 0;
+    for (int rank = 0; rank < size && n < most; rank++) {
+        if (!is_first_on_host(comm, rank)) continue;
+        md_log(log, "%s          %s:", prefix, md_comm_host(comm, rank));
+        for (int other = rank; other < size; other++)
+            if (share_a_host(comm, rank, other))
+                md_log(log, "%s rank %d on GPU %d", other > rank ? "," : "", other, gpus[other].number);
+        md_log(log, "\n");
+        n++;
+    }
 }
 
 /* Atoms on each GPU from which two are faster than one (run/results/h200/README.md); of cuda-aware none are known. */
@@ -83,7 +114,8 @@ static void log_notes(MdLog *log, const char *prefix, const MdComm *comm, const 
             prefix, prefix);
 }
 
-void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms) {
+void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms,
+                          const MdRankGpu *gpus) {
     if (!comm) return;
     const int n_hosts = md_balance_count_hosts(comm);
     md_log(log, "%sranks     %d processes on %d host%s (%s), domains", prefix, md_comm_size(comm), n_hosts,
@@ -91,6 +123,7 @@ void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, co
     for (int a = 0; a < config->parallel_grid.n; a++)
         md_log(log, "%s%lld", a ? " x " : " ", (long long)config->parallel_grid.values[a]);
     md_log(log, "\n");
+    if (gpus) log_gpus(log, prefix, comm, gpus);
     if (config->run_backend == MD_BACKEND_CUDA) log_notes(log, prefix, comm, config, n_atoms);
 }
 
@@ -119,6 +152,15 @@ void md_balance_write(MdJson *json, const MdComm *comm, const MdConfig *config, 
     md_json_text(json, "library", md_comm_library(comm));
     md_json_begin_array(json, "grid");
     for (int a = 0; a < config->parallel_grid.n; a++) md_json_int(json, NULL, config->parallel_grid.values[a]);
+    md_json_end_array(json);
+    md_json_begin_array(json, "gpus"); /* by rank; empty: the steps run on processors */
+    for (int rank = 0; balance->gpus && rank < md_comm_size(comm); rank++) {
+        md_json_begin_object(json, NULL);
+        md_json_text(json, "host", md_comm_host(comm, rank));
+        md_json_int(json, "number", balance->gpus[rank].number);
+        md_json_text(json, "uuid", balance->gpus[rank].uuid);
+        md_json_end_object(json);
+    }
     md_json_end_array(json);
     for (int k = 0; k < MD_BALANCE_N_FIGURES; k++) {
         md_json_begin_object(json, rows[k].key);

@@ -23,9 +23,18 @@ typedef struct MdRankSpread {
     double min, mean, max;
 } MdRankSpread;
 
+typedef struct MdRankGpu {
+    char uuid[48];
+    int32_t number; /* as CUDA counts on its host */
+} MdRankGpu;
+
 typedef struct MdBalance {
     MdRankSpread figures[MD_BALANCE_N_FIGURES]; /* MdRankStatistics, and the stage of the forces */
+    MdRankGpu *gpus;                            /* [ranks], from md_alloc; NULL: they have none */
 } MdBalance;
+
+/* Collective. machine: of this rank. */
+void md_balance_gather_gpus(const MdComm *comm, const MdMachine *machine, MdBalance *balance);
 
 /* Collective. own: statistics of this rank. */
 void md_balance_gather(const MdComm *comm, const MdStatistics *own, MdBalance *balance);
@@ -35,7 +44,8 @@ int md_balance_count_hosts(const MdComm *comm);
 
 /* Who the ranks are, on lines that begin with prefix, and what makes them slow; nothing for one process. config: as resolved; n_atoms:
  * of all ranks. */
-void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms);
+void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms,
+                          const MdRankGpu *gpus);
 
 /* The table of the figures; nothing for one process. */
 void md_balance_log(MdLog *log, const MdComm *comm, const MdBalance *balance);

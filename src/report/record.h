@@ -60,6 +60,7 @@ typedef struct MdRecord {
     const MdBackendOps *ops;
     bool lacking[MD_N_OPTIONS]; /* switches of stages that the backend does not have, and what needs another backend */
     MdMachine machine;
+    int n_sharing;   /* of several processes those that may use the same processors as this one */
     MdMemory memory; /* announced, for the whole program */
     MdFiles files;
     const char *command; /* the caller's */

@@ -82,9 +82,17 @@ static void log_file_note(MdRecord *r, const char *prefix) {
     free(text);
 }
 
-/* Threads in lockstep that share processors: each barrier waits for those that are not running. */
+/* Threads in lockstep that share processors: each barrier waits for those that are not running; and so do processes. */
 static void warn_of_threads(MdRecord *r, const char *prefix) {
     const int n_threads = r->machine.n_threads, n_cpus = md_host_cpus_allowed(); /* no threads: a GPU */
+    if (r->n_sharing > n_cpus) {
+        char *text =
+            md_format("%d processes on the %d processor%s that they may use: they take turns and wait for each "
+                      "other, which is slow",
+                      r->n_sharing, n_cpus, n_cpus == 1 ? "" : "s");
+        log_warning(r, prefix, text);
+        free(text);
+    }
     if (n_threads <= n_cpus) return;
     const bool given = r->asked->run_threads != MD_AUTO_INT;
     char *text =
@@ -132,7 +140,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
     const char *kernels = md_kernels_folder(&r->machine);
     if (kernels) md_log(r->log, "%skernels   of %s (MDMINI_KERNELS): NOT those of this program\n", prefix, kernels);
     warn_of_threads(r, prefix);
-    md_balance_log_ranks(r->log, prefix, r->comm, r->config, r->plan.n_atoms);
+    md_balance_log_ranks(r->log, prefix, r->comm, r->config, r->plan.n_atoms, r->balance.gpus);
     if (r->backend_reason) md_log(r->log, "%s          (auto: %s)\n", prefix, r->backend_reason);
     log_unused(r, prefix);
     md_log(r->log, "%ssystem    %lld atoms in %d dimensions, box", prefix, (long long)r->plan.n_atoms, box->dimension);

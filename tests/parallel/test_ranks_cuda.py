@@ -201,8 +201,11 @@ def test_nodes(checks, folder):
     grid, nodes = {4: "2 2 1", 2: "2 1 1"}[sizes[0]], {"LD_PRELOAD": library, "RANKS_OF_NODE": str(sizes[0] // 2)}
     switches = f"{PINNED} {ONE} memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step".split()
     if bits.check_grids(checks, folder, bits.write_case(folder, "nodes", MELT, {}), switches, [grid], lambda grid: ([], {**ranks.NCCL, **nodes})):
-        told, hosts = " ".join((folder / "ranks.log").read_text().split()), json.loads((folder / "ranks.json").read_text())["ranks"]["hosts"]
-        checks.that("parallel.transport = nccl: not direct: ranks are on several nodes" in told and hosts == 2, f"{hosts} hosts: {told[:2000]}")
+        told, report = " ".join((folder / "ranks.log").read_text().split()), json.loads((folder / "ranks.json").read_text())["ranks"]
+        gpus = [gpu["number"] for gpu in report["gpus"]]
+        checks.that("parallel.transport = nccl: not direct: ranks are on several nodes" in told and report["hosts"] == 2, f"{report}: {told[:2000]}")
+        checks.that(f"node1: rank {sizes[0] // 2} on GPU {gpus[sizes[0] // 2]}" in told and len({gpu["uuid"] for gpu in report["gpus"]}) == len(set(gpus)),
+                    f"{report['gpus']}: {told[:2000]}")
 
 
 if __name__ == "__main__":

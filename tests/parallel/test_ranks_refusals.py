@@ -168,6 +168,20 @@ def test_bad_decks(checks, folder):
     checks.that(len(chosen) > 15, f"{len(chosen)} bad decks")
 
 
+def test_processors(checks, folder):
+    """More processes than processors are told that they wait for each other."""
+    deck = program.write_deck(folder, "shared", **MELT).name
+    allowed, two = os.sched_getaffinity(0), set(sorted(os.sched_getaffinity(0))[:2])
+    try:
+        os.sched_setaffinity(0, two)
+        for n in (2, 3):
+            done = ranks.run(n, "--check", deck, "parallel.grid=auto", folder=folder)
+            told = f"{n} processes on the {len(two)} processor" in done.stdout
+            checks.that(done.code == 0 and told == (n > len(two)), f"{n} processes, {two}: {done.stdout[:900]}")
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
 def test_other_runs(checks, folder):
     """Different arguments are a mistake, or with MDMINI_ALONE=1 runs of their own."""
     folder = Path(folder)
@@ -190,5 +204,5 @@ def test_other_runs(checks, folder):
 if __name__ == "__main__":
     ranks.require()
     all_checks = program.Checks()
-    all_checks.run(test_of_ranks, test_of_cuda, test_without, test_bad_decks, test_other_runs)
+    all_checks.run(test_of_ranks, test_of_cuda, test_without, test_bad_decks, test_processors, test_other_runs)
     all_checks.finish()
