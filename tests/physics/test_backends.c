@@ -122,7 +122,7 @@ static MdConfig base_config(void) {
 
 /* --- systems ------------------------------------------------------------------------------------------------------ */
 
-enum { N_TOLERANCES = 72, MAX_STATES = 160 };
+enum { N_TOLERANCES = 96, MAX_STATES = 160 };
 
 /* A state, and what the reference says of it, kept for each kind of tolerance that was asked for. */
 typedef struct State {
@@ -197,7 +197,7 @@ static void free_states(States *states) {
 static const Judge *judge_of(State *state, const MdConfig *config) {
     int key = config->run_precision +
               3 * (config->reduce_accumulate +
-                   3 * (config->force_arithmetic + 2 * (config->neighbor_list + 2 * tolerance_has_bricks(config))));
+                   4 * (config->force_arithmetic + 2 * (config->neighbor_list + 2 * tolerance_has_bricks(config))));
     md_require(key < N_TOLERANCES);
     Judge *judge = &state->judges[key];
     if (!judge->force) *judge = judge_make(state->system, state->system->position, state->system->velocity, config);
