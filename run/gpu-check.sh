@@ -6,7 +6,8 @@
 #
 # Stage ranks has runs of several processes: their tests, and memcheck of each of two ranks; and where two GPUs can access
 # each other's memory, what passes between them (mdmini --ceilings peers), and steps/s on two GPUs beside one
-# (run/bench_ranks.py). Where they cannot, the table says why, and ranks share a GPU in the tests (MDMINI_SHARED_GPU=1).
+# (run/bench_ranks.py). Where they cannot, the table says why. In the tests ranks share a GPU that is alone
+# (MDMINI_SHARED_GPU=1).
 #
 #   run/gpu-check.sh [FOLDER]       FOLDER: where records go, by default run/results/<name of the GPU>
 #
@@ -123,15 +124,17 @@ why_not_two() {
 # The tests run without the service, and those that need GPUs one after the other: kernels that wait for another GPU hold
 # their own.
 run_ranks() {
-    local all=0 why
+    local all=0 why left remark=
     rm -f "$folder"/ranks-*.log # of an earlier call
     [ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # Open MPI asks for it
-    why=$(why_not_two)
-    [ -z "$why" ] || export MDMINI_SHARED_GPU=1
-    [ -z "$why" ] || [ -n "$(why_not_two)" ] || local remark="on a shared GPU"
+    why=$(why_not_two) left=$why
+    if [ -n "$why" ] && [ "$(nvidia-smi -L | grep -c GPU)" -eq 1 ]; then
+        export MDMINI_SHARED_GPU=1
+        left=$(why_not_two) remark="on a shared GPU"
+    fi
     MDMINI_TEST_BACKENDS=cuda note ranks-tests ctest --test-dir "$build" -L parallel --output-on-failure --timeout 500 \
         ${MDMINI_CTEST:-} -j 4 || all=1
-    [ -n "$(why_not_two)" ] || note ranks-memcheck "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --ranks \
+    [ -n "$left" ] || note ranks-memcheck "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --ranks \
         --log "$folder/ranks-findings.log" || all=1
     [ -z "$why" ] || { echo "two GPUs       left out: $why" | tee -a "$summary"; return $all; }
     note ranks-peers timeout 300 mpirun -n 2 "$build/mdmini" --ceilings peers output.directory="$folder" \

@@ -111,7 +111,7 @@ static Processors own_processors(const MdComm *comm) {
     return (Processors){.mark = md_checksum_value(&mark), .n = CPU_COUNT(&set)};
 }
 
-/* run.threads = auto: processors that several processes may use are shared out among them. */
+/* How many processes may use the same processors, which run.threads = auto shares out among them. */
 static void share_processors(MdSimulation *s) {
     MdRecord *r = &s->record;
     if (!r->comm) return;

@@ -135,7 +135,7 @@ def energy_text(energies):
            f"relatively {energies['largest']:.2g}; "
     return text + ("program, machine and switches are the same: only switches that are not deterministic may do that "
                    "(mdmini --list-variants)" if energies["expected"] else
-                   "where sums are in another order, rounding leads the particles apart: the verdicts say whether both runs are right")
+                   "sums in another order round differently, and may lead the particles apart: the verdicts say whether both runs are right")
 
 
 def detail_lines(found):

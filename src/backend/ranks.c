@@ -1,6 +1,7 @@
 #include "backend/ranks.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,12 +32,13 @@ MdStatus md_ranks_resolve_grid(MdConfig *config, const MdComm *comm, const MdDom
 
 MdSums md_ranks_sums(const MdComm *comm, const MdSumParts *own) {
     enum { N = sizeof(MdSums) / sizeof(double) };
-    _Static_assert(sizeof *own == N * sizeof(MdSplitSum), "the same quantities in the same order");
+    _Static_assert(sizeof *own == N * sizeof(MdSplitSum), "the same quantities");
+    _Static_assert(offsetof(MdSumParts, kinetic) == offsetof(MdSums, kinetic) * MD_SPLIT_PARTS, "in the same order");
     MdSplitSum parts[N];
     double values[N];
     MdSums sums;
     memcpy(parts, own, sizeof parts);
-    md_comm_add_doubles(comm, parts[0].part, N * MD_SPLIT_PARTS);
+    md_comm_add_doubles(comm, (double *)parts, N * MD_SPLIT_PARTS);
     for (int k = 0; k < N; k++) values[k] = md_split_value(&parts[k]);
     memcpy(&sums, values, sizeof sums);
     return sums;

@@ -85,8 +85,8 @@ MdStatus md_cpu_output_wait(void *context, const MdOutputRequest *request, MdOut
     MdComm *comm = c->output.ring->comm;
     const int64_t issue = md_ring_wait(c->output.ring, request->slot);
     md_require(md_ring_arrive(c->output.ring, request, issue, &slot->step));
-    *output = (MdOutput){
-        .arrived = true, .sums = md_ranks_sums(comm, &slot->sums), .fault = md_ranks_first_fault(comm, slot->fault)};
+    *output = (MdOutput){.arrived = true, .sums = md_ranks_sums(comm, &slot->sums)};
+    output->fault = md_ranks_first_fault(comm, slot->fault);
     if (request->frame < 0) return MD_OK;
     MdPart part = c->output.parts[request->frame];
     part.frame = narrow(&part.frame, request);

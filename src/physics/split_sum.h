@@ -1,13 +1,16 @@
-/* Sums whose bits depend neither on the order of the terms nor on who adds which of them, be it threads, blocks or processes: those of
- * initial velocities, and with reduce.accumulate = reproducible those of a run.
+/* Sums whose bits do not depend on the order of the terms, nor on which thread, block or process adds them: those of initial velocities,
+ * and with reduce.accumulate = reproducible those of a run. (A reproducible, or pre-rounded, sum: Demmel and Nguyen, IEEE Trans. Comput. 64,
+ * 2060 (2015), of three bins; the splitting without error: Rump, Ogita and Oishi, SIAM J. Sci. Comput. 31, 189 (2008).)
  *
- * A term is split into three doubles, each a whole number of quanta of its own, and each is added to its kind. Additions of
- * such doubles are exact as long as fewer than 2^53 quanta come together: then any order has the same result. The sum is rounded
- * when the three are added. (Demmel and Nguyen, IEEE Trans. Comput. 64, 2060 (2015); the splitting: Rump, Ogita and Oishi, SIAM J.
- * Sci. Comput. 31, 189 (2008).)
+ * A term is split into three doubles, each a whole number of quanta, and each is added to its own part of the sum. Below 2^53 quanta
+ * additions of such doubles are exact: any order has the same result. With at most 2^terms terms, of sizes that are 2^size on average:
+ *   the first parts together are no more than 2^(terms + size), which is 2^53 quanta q0;
+ *   each term leaves half a quantum q0 at most, so that the second parts are no more than 2^terms q0 / 2, which is 2^53 quanta q1;
+ *   likewise the third parts. What a term loses is at most half a quantum q2.
+ * Sums of more or larger terms are as good as sums of doubles, and depend on the order as those do. Infinity makes NaN.
  *
- * Which quanta leave room follows from the number of terms and from how large they are in the mean: all must know both. Sums of
- * larger terms are as good as sums of doubles, and depend on the order as those do. */
+ * The code relies on rounding to nearest, and on additions in the order that is written: no -ffast-math. Where a term is a product, a
+ * compiler may merge it with the first addition: the parts stay whole quanta, but are those of the product before it is rounded. */
 #ifndef MD_PHYSICS_SPLIT_SUM_H
 #define MD_PHYSICS_SPLIT_SUM_H
 
@@ -19,13 +22,12 @@ typedef struct MdSplitSum {
     double part[MD_SPLIT_PARTS]; /* coarse to fine */
 } MdSplitSum;
 
-/* The quantum of a part is 2 to this, with 2^terms terms of a size of 2^size in the mean: 2^53 of the first are as much as all of them,
- * and of the others as what the part before has rounded away, half its quantum a term. */
+/* The quantum of a part is 2 to this. */
 #define MD_SPLIT_EXPONENT(terms, size, part) ((terms) + (size)-53 + (part) * ((terms)-1 - 53))
 
-/* Sums of a run: up to 256 terms an atom, of 2^12 in the mean. Of a million atoms the quanta are 2^-13, 2^-39 and 2^-65. */
-#define MD_SPLIT_TERMS_OF_ATOM 8
-#define MD_SPLIT_SIZE          12
+/* Sums of a run: up to 2^12 terms an atom, which together are 2^20 on average. Of a million atoms the quanta are 2^-13, 2^-35, 2^-57. */
+#define MD_SPLIT_TERMS_OF_ATOM 12
+#define MD_SPLIT_SIZE          8
 
 /* The least number of bits, so that 2^bits >= n. */
 MD_HD int md_split_bits(long long n) {

@@ -85,15 +85,16 @@ static void log_file_note(MdRecord *r, const char *prefix) {
 /* Threads in lockstep that share processors: each barrier waits for those that are not running; and so do processes. */
 static void warn_of_threads(MdRecord *r, const char *prefix) {
     const int n_threads = r->machine.n_threads, n_cpus = md_host_cpus_allowed(); /* no threads: a GPU */
-    if (r->n_sharing > n_cpus) {
+    const int of_process = n_threads > 0 ? n_threads : 1;
+    if (r->n_sharing > 1 && r->n_sharing * of_process > n_cpus) {
         char *text =
-            md_format("%d processes on the %d processor%s that they may use: they take turns and wait for each "
-                      "other, which is slow",
-                      r->n_sharing, n_cpus, n_cpus == 1 ? "" : "s");
+            md_format("%d processes of %d thread%s on the %d processor%s that they may use: they take turns and "
+                      "wait for each other, which is slow",
+                      r->n_sharing, of_process, of_process == 1 ? "" : "s", n_cpus, n_cpus == 1 ? "" : "s");
         log_warning(r, prefix, text);
         free(text);
     }
-    if (n_threads <= n_cpus) return;
+    if (r->n_sharing > 1 || n_threads <= n_cpus) return;
     const bool given = r->asked->run_threads != MD_AUTO_INT;
     char *text =
         md_format("%d threads (%s%s) on the %d processor%s that this process may use: they take turns and wait for "

@@ -7,8 +7,6 @@
 #include "physics/split_sum.h"
 #include "physics/thermo.h"
 
-static const int largest_bits = 44; /* momenta of files up to 2^44 in the mean */
-
 typedef double (*Term)(const MdSystem *system, int64_t i, int column);
 
 static inline double momentum_term(const MdSystem *system, int64_t i, int axis) {
@@ -21,14 +19,22 @@ static inline double twice_kinetic_term(const MdSystem *system, int64_t i, int c
     return system->mass[system->type[i]] * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
-/* Columns of terms, each summed over all particles. Inline, so that the compiler sees which term it is. */
+/* Columns of terms, each summed over all particles; quanta are those of the largest term. Inline, so that the compiler sees which term it
+ * is. */
 static inline void sum_terms(const MdSystem *system, Term term, int n_columns, double *value) {
     MdSplitSum sums[3] = {{{0}}};
-    double shift[MD_SPLIT_PARTS];
-    md_split_shifts(md_split_bits(system->n_atoms), largest_bits, shift);
+    double largest[3] = {0}, shift[3][MD_SPLIT_PARTS];
     for (int64_t i = 0; i < system->n_own; i++)
-        for (int k = 0; k < n_columns; k++) md_split_add(&sums[k], term(system, i, k), shift);
-    md_comm_add_doubles(system->comm, sums[0].part, n_columns * MD_SPLIT_PARTS);
+        for (int k = 0; k < n_columns; k++) largest[k] = fmax(largest[k], fabs(term(system, i, k)));
+    md_comm_largest(system->comm, largest, n_columns);
+    for (int k = 0; k < n_columns; k++) {
+        int size = 0;
+        if (isfinite(largest[k])) frexp(largest[k], &size); /* else the sum is NaN */
+        md_split_shifts(md_split_bits(system->n_atoms), size, shift[k]);
+    }
+    for (int64_t i = 0; i < system->n_own; i++)
+        for (int k = 0; k < n_columns; k++) md_split_add(&sums[k], term(system, i, k), shift[k]);
+    md_comm_add_doubles(system->comm, (double *)sums, n_columns * MD_SPLIT_PARTS);
     for (int k = 0; k < n_columns; k++) value[k] = md_split_value(&sums[k]);
 }
 

@@ -76,6 +76,7 @@ static void compile_design(const MdBackendOps *ops, const char *const *words, De
                                        .box = &plan.box,
                                        .potential = &plan.potential,
                                        .n_atoms = plan.n_atoms,
+                                       .n_all = plan.n_atoms,
                                        .compute_capability = compute_capability,
                                        .counting = counting};
             if (!CHECK(cuda_kernels_try(&target, errors) == MD_OK)) md_errors_print(errors, stdout);

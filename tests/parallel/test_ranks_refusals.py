@@ -176,7 +176,7 @@ def test_processors(checks, folder):
         os.sched_setaffinity(0, two)
         for n in (2, 3):
             done = ranks.run(n, "--check", deck, "parallel.grid=auto", folder=folder)
-            told = f"{n} processes on the {len(two)} processor" in done.stdout
+            told = f"{n} processes of 1 thread on the {len(two)} processor" in done.stdout
             checks.that(done.code == 0 and told == (n > len(two)), f"{n} processes, {two}: {done.stdout[:900]}")
     finally:
         os.sched_setaffinity(0, allowed)

@@ -138,6 +138,7 @@ int main(void) {
     SYSTEM("two atoms", 3, "system.start=random", "system.atoms=2", "system.density=0.001", "system.temperature=3");
     SYSTEM("three atoms", 1e6, "system.dimension=2", "system.start=random", "system.atoms=3", "system.density=0.01",
            "system.temperature=1e6");
+    SYSTEM("nearly at rest", 1e-20, "system.density=0.8442", "system.temperature=1e-20", "system.cells=16");
     SYSTEM("at rest", 0, "system.density=0.8442", "system.temperature=0");
 #ifdef MDMINI_HAVE_CUDA
     SYSTEM("xorwow", 1, "system.density=0.8442", "system.generator=xorwow");

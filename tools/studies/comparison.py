@@ -125,7 +125,9 @@ def read_run(path, data):
     physics = {key: Path(value).name if key == "system.file" else value for key, value in options.items() if is_physics(key)}
     point = point_of_runs("run", {"n_atoms": data["n_atoms"]}, [data])
     switches = {key: value for key, value in options.items() if not is_physics(key)}
-    settings = {**switches, **flatten(data["provenance"]), **clocks(data)}
+    ranks = data.get("ranks") or {"n": 1}  # null: one process
+    processes = {"processes": ranks["n"], "domains": " x ".join(map(str, ranks.get("grid") or [1]))}
+    settings = {**switches, **processes, **flatten(data["provenance"]), **clocks(data)}
     title = f"{data['n_atoms']} atoms, {data['n_steps']} steps, {data['backend']}, {data['precision']} precision"
     return Result(path, "run", title, settings, {**physics, "physics of the deck (hash)": hashes.get("physics")}, {"run": point})
 

@@ -15,7 +15,7 @@ typedef struct CudaFacts {
     int threads_per_atom; /* that share a row */
     size_t pair_size;     /* bytes of a number that is stored */
     size_t state_size;    /* and of a coordinate while an atom moves */
-    int sum_parts; /* numbers that a sum over atoms is handed on as: with reduce.accumulate = reproducible 3, else 1 */
+    int sum_parts;        /* of a sum over atoms: with reduce.accumulate = reproducible MD_SPLIT_PARTS, else 1 */
 
     /* the list */
     bool halves;       /* neighbor.list = half */

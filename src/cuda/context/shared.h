@@ -294,7 +294,7 @@ enum {
     CUDA_N_TOTALS
 };
 enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
-enum { CUDA_MOST_TOTALS = 3 * CUDA_N_TOTALS }; /* with reduce.accumulate = reproducible three numbers of each */
+enum { CUDA_MOST_TOTALS = 3 * CUDA_N_TOTALS }; /* MD_SPLIT_PARTS of each, with reduce.accumulate = reproducible */
 
 /* What a step leaves for the host, as of its end: the head of the sums of a ring slot. With reduce.finish = host the partial sums of
  * pairs and atoms follow it. */

@@ -34,7 +34,7 @@ MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
 }
 
 #if MD_SW_reduce_finish == 2 /* two-pass */
-/* Block q adds up the a.n partial sums of number q, into total a.first_total + q. */
+/* Block q adds up the a.n partial sums of part q, into total a.first_total + q. */
 MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
     double sum[1] = {};
     const double *mine = a.partials + (int64_t)blockIdx.x * a.n;
@@ -48,6 +48,7 @@ MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
  * which the host knows that all is there. One block. */
 MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
     const int t = (int)threadIdx.x;
+    static_assert(CUDA_N_TOTALS * sum_parts <= 32, "a block has a thread for each");
     if (t < CUDA_N_TOTALS * sum_parts) a.row->totals[t] = a.totals[t];
     if (t > 0) return;
     a.row->fault_step = a.status->fault_step;

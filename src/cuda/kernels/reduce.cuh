@@ -41,7 +41,7 @@
 
 constexpr bool is_double_sum = MD_SW_reduce_accumulate == MD_ACCUMULATE_DOUBLE;
 constexpr bool is_reproducible = MD_SW_reduce_accumulate == MD_ACCUMULATE_REPRODUCIBLE;
-constexpr int sum_parts = is_reproducible ? MD_SPLIT_PARTS : 1; /* doubles that a sum is handed on as */
+constexpr int sum_parts = is_reproducible ? MD_SPLIT_PARTS : 1; /* of a sum, a double each */
 constexpr int reduce_method = MD_SW_reduce_method;
 constexpr bool is_interleaved = MD_SW_reduce_addressing == MD_ADDRESSING_INTERLEAVED;
 constexpr int n_warps = MD_BLOCK / 32; /* blocks are whole warps, and powers of two where a tree adds up */
@@ -203,13 +203,13 @@ template <int N> __device__ inline void block_max(const CudaArguments &a, float 
 /* --- towards the totals ------------------------------------------------------------------------------------------------ */
 
 /* The sum of a block, number k of those that go to totals `first`, first + 1, ...: by one thread, in the way of reduce.finish. */
-__device__ inline void hand_on(const CudaArguments &a, int first, int k, double sum) {
+__device__ inline void store_sum(const CudaArguments &a, int first, int k, double sum) {
     if (MD_SW_reduce_finish == MD_FINISH_ATOMIC) atomicAdd(&a.totals[first + k], sum);
     else a.partials[(int64_t)k * gridDim.x + blockIdx.x] = sum;
 }
 
 /* Sums N values over the block and hands the sums on to totals FIRST, FIRST + 1, ..., in the way of reduce.finish: added
- * to the totals, which the host has set to zero, or as partial sums of gridDim.x blocks; sum_parts numbers each. Every thread must
+ * to the totals, which the host has set to zero, or as partial sums of gridDim.x blocks; sum_parts of each. Every thread must
  * call it. The number of pairs stays exact: what one thread has counted fits a float, what a block or the system has need not. */
 template <int FIRST, int N> __device__ inline void add_to_totals(const CudaArguments &a, Sum (&sums)[N]) {
     if constexpr (is_reproducible) {
@@ -217,7 +217,7 @@ template <int FIRST, int N> __device__ inline void add_to_totals(const CudaArgum
         for (int k = 0; k < N * sum_parts; k++) parts[k] = sums[k / sum_parts].part[k % sum_parts];
         block_sum<N * sum_parts>(a, parts);
         if (threadIdx.x != 0) return;
-        for (int k = 0; k < N * sum_parts; k++) hand_on(a, FIRST * sum_parts, k, parts[k]);
+        for (int k = 0; k < N * sum_parts; k++) store_sum(a, FIRST * sum_parts, k, parts[k]);
     } else {
         constexpr bool counts = FIRST <= CUDA_PAIRS && CUDA_PAIRS < FIRST + N && !is_double_sum;
         double pairs[1];
@@ -228,7 +228,7 @@ template <int FIRST, int N> __device__ inline void add_to_totals(const CudaArgum
         block_sum<N>(a, sums);
         if (threadIdx.x != 0) return;
         for (int q = 0; q < N; q++)
-            hand_on(a, FIRST, q, counts && FIRST + q == CUDA_PAIRS ? pairs[0] : (double)sums[q]);
+            store_sum(a, FIRST, q, counts && FIRST + q == CUDA_PAIRS ? pairs[0] : (double)sums[q]);
     }
 }
 

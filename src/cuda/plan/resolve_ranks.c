@@ -99,12 +99,13 @@ static bool may_share_gpu(void) {
     return text && strcmp(text, "1") == 0;
 }
 
-/* Whether this rank has the GPU of another, which is refused. */
-static bool shares_gpu(const MdComm *comm, int rank, const Gpu *all, char *reason) {
-    const int own = md_comm_rank(comm);
-    const bool shares = !may_share_gpu() && share_a_node(comm, rank) && strcmp(all[own].bus_id, all[rank].bus_id) == 0;
-    if (shares) snprintf(reason, CUDA_REASON, "ranks %d and %d share a GPU", own, rank);
-    return shares;
+/* Whether this rank has the GPU of another. */
+static bool shares_gpu(const MdComm *comm, int rank, const Gpu *all) {
+    return share_a_node(comm, rank) && strcmp(all[md_comm_rank(comm)].bus_id, all[rank].bus_id) == 0;
+}
+
+static void refuse_to_share(const MdComm *comm, int rank, char *reason) {
+    snprintf(reason, CUDA_REASON, "ranks %d and %d share a GPU", md_comm_rank(comm), rank);
 }
 
 /* Why this rank cannot store into the memory of the GPU of another. */
@@ -113,8 +114,8 @@ static void judge_peer(const MdComm *comm, int rank, const Gpu *all, char *reaso
     CUDA_CHECK(cudaGetDevice(&own_device));
     if (!share_a_node(comm, rank)) {
         snprintf(reason, CUDA_REASON, "ranks are on several nodes");
-    } else if (shares_gpu(comm, rank, all, reason)) {
-        return;
+    } else if (shares_gpu(comm, rank, all)) {
+        if (!may_share_gpu()) refuse_to_share(comm, rank, reason);
     } else if (cudaDeviceGetByPCIBusId(&device, all[rank].bus_id) != cudaSuccess) {
         (void)cudaGetLastError();
         snprintf(reason, CUDA_REASON,
@@ -123,8 +124,7 @@ static void judge_peer(const MdComm *comm, int rank, const Gpu *all, char *reaso
                  md_comm_rank(comm), rank);
     } else {
         CUDA_CHECK(cudaDeviceCanAccessPeer(&access, own_device, device));
-        if (!access && device != own_device)
-            snprintf(reason, CUDA_REASON, "GPU %d cannot reach the memory of GPU %d", own_device, device);
+        if (!access) snprintf(reason, CUDA_REASON, "GPU %d cannot reach the memory of GPU %d", own_device, device);
     }
 }
 
@@ -150,13 +150,17 @@ static void judge_direct(const MdComm *comm, const Gpu *all, char *reason) {
     if (!*reason) judge_ipc(reason);
 }
 
+/* NCCL refuses ranks of one host that share a GPU. */
 static void judge_nccl(const MdComm *comm, const Gpu *all, char *reason) {
     const int own = md_comm_rank(comm);
     char host[16];
     snprintf(host, sizeof host, "rank%d", own);
-    if (may_share_gpu()) setenv("NCCL_HOSTID", host, 1); /* NCCL refuses ranks of one host that share a GPU */
-    for (int rank = 0; rank < md_comm_size(comm); rank++)
-        if (rank != own && shares_gpu(comm, rank, all, reason)) return;
+    for (int rank = 0; rank < md_comm_size(comm) && !*reason; rank++) {
+        if (rank == own || !shares_gpu(comm, rank, all)) continue;
+        if (may_share_gpu()) setenv("NCCL_HOSTID", host, 0);
+        else refuse_to_share(comm, rank, reason);
+    }
+    if (*reason) return;
     cuda_nccl_judge(reason, CUDA_REASON);
 }
 

@@ -228,7 +228,7 @@ void cuda_arrays_list(CudaContext *context, CudaArrays *arrays) {
 
 static void plan_trees(CudaContext *context) {
     /* As many threads as blocks of a warp have; the last block of a larger size may stand out by almost one. Blocks of bricks
-     * are of any size. The second pass has a block for each number of a sum. */
+     * are of any size. The second pass has a block for each part of a sum. */
     const int64_t of_block = context->facts.has_bricks ? 1024 : 32;
     int64_t force = of_block * cuda_force_most_blocks(context), atoms = 32 * cuda_blocks(context->room, 32);
     int64_t most = force > atoms ? force : atoms, second = CUDA_ATOM_TOTALS * context->facts.sum_parts * 1024;

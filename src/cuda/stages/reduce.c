@@ -4,8 +4,10 @@
  * whatever stage it belongs to. */
 #include "cuda/stages/stages.h"
 
-/* Numbers of so many sums. */
-static int count_numbers(const CudaContext *context, int n_sums) { return n_sums * context->facts.sum_parts; }
+_Static_assert(CUDA_MOST_TOTALS == MD_SPLIT_PARTS * CUDA_N_TOTALS, "all parts of all sums");
+
+/* Of so many sums. */
+static int count_parts(const CudaContext *context, int n_sums) { return n_sums * context->facts.sum_parts; }
 
 /* Extremes need no partial sums, only the place for a tree. */
 void cuda_reduce_begin_extremes(CudaContext *context) {
@@ -17,15 +19,15 @@ void cuda_reduce_end_extremes(CudaContext *context) {
 }
 
 void cuda_reduce_begin(CudaContext *context, int first, int n_sums, int64_t n_blocks) {
-    const int n_numbers = count_numbers(context, n_sums);
-    const size_t count = (size_t)n_numbers * (size_t)n_blocks;
+    const int n_parts = count_parts(context, n_sums);
+    const size_t count = (size_t)n_parts * (size_t)n_blocks;
     cuda_memory_begin(context, CUDA_SCRATCH);
     /* A kernel that finds the device stopped writes nothing, and what comes after it reads all the same. */
     if (context->config.reduce_scratch == MD_SCRATCH_PER_CALL && context->arguments.partials)
         CUDA_CHECK(cudaMemsetAsync(context->arguments.partials, 0, count * sizeof(double), context->stream));
     if (context->config.reduce_finish == MD_FINISH_ATOMIC)
-        CUDA_CHECK(cudaMemsetAsync(&context->arguments.totals[count_numbers(context, first)], 0,
-                                   (size_t)n_numbers * sizeof(double), context->stream));
+        CUDA_CHECK(cudaMemsetAsync(&context->arguments.totals[count_parts(context, first)], 0,
+                                   (size_t)n_parts * sizeof(double), context->stream));
 }
 
 /* With `host` partial sums wait on the device until somebody asks for sums. */
@@ -34,8 +36,8 @@ static CudaPartials *kept_partials(CudaContext *context, int first) {
 }
 
 void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_blocks) {
-    const int n_numbers = count_numbers(context, n_sums);
-    const size_t count = (size_t)n_numbers * (size_t)n_blocks;
+    const int n_parts = count_parts(context, n_sums);
+    const size_t count = (size_t)n_parts * (size_t)n_blocks;
     switch (context->config.reduce_finish) {
     case MD_FINISH_HOST: {
         CudaPartials *partials = kept_partials(context, first);
@@ -45,9 +47,9 @@ void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_b
         break;
     }
     case MD_FINISH_TWO_PASS:
-        context->arguments.first_total = count_numbers(context, first);
+        context->arguments.first_total = count_parts(context, first);
         context->arguments.n = (int32_t)n_blocks;
-        cuda_launch_blocks(context, CUDA_K_reduce_finish, n_numbers);
+        cuda_launch_blocks(context, CUDA_K_reduce_finish, n_parts);
         break;
     default: break; /* atomic: the totals are there */
     }

@@ -43,7 +43,7 @@ mutant("reproducible: the first part alone is handed on", BLOCK + " void add_to_
 for finish, old, new in (("atomic", "atomicAdd(&a.totals[first + k], sum);", "a.totals[first + k] += sum;"),
                          ("two-pass", "(int64_t)k * gridDim.x + blockIdx.x] = sum;", "(int64_t)k * gridDim.x + blockIdx.x] = blockIdx.x + 1 < gridDim.x ? sum : 0;"),
                          ("host", "(int64_t)k * gridDim.x + blockIdx.x] = sum;", "(int64_t)k * gridDim.x + blockIdx.x] = blockIdx.x + 1 < gridDim.x ? sum : 0;")):
-    mutant(f"finish {finish}: " + ("a plain addition" if finish == "atomic" else "the last block is left out"), BLOCK + " void hand_on(", old, new,
+    mutant(f"finish {finish}: " + ("a plain addition" if finish == "atomic" else "the last block is left out"), BLOCK + " void store_sum(", old, new,
            on_gpu(tests(f"reduce.finish={finish} launch.block_size=32")) if finish == "atomic" else tests(
                f"reduce.finish={finish} launch.block_size=32"))
 mutant("number of pairs in single", BLOCK + " void add_to_totals(", "(double)sums[CUDA_PAIRS - FIRST];", "0;",
