@@ -92,7 +92,7 @@ def find_program(given):
     for place in filter(None, places):
         if os.path.isfile(place) and os.access(place, os.X_OK):
             return Program(place)
-    raise StudyError([f"{given}: no such program" if given else "no program, neither build-gpu/mdmini or build/mdmini beside these sources nor on the PATH: build it, or say --program MDMINI"])
+    raise StudyError([f"{given}: no such program" if given else "no program, neither build-gpu/mdmini nor build/mdmini beside these sources nor on the PATH: build it, or say --program MDMINI"])
 
 
 def launcher_of(study):

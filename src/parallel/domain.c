@@ -194,9 +194,13 @@ static char *describe_axis(const MdDomainShape *shape, int axis, int n) {
     const char name = "xyz"[axis];
     if (axis >= shape->dimension) return md_format("a system of two dimensions is not cut along %c", name);
     if (cells == 1 || (shape->periodic[axis] && cells < 2 * reach + 1))
-        return md_format("%.2f sigma are too short along %c to be cut", shape->length[axis], name);
-    return md_format("domains would be %.2f sigma thick along %c, and the list reaches %.2f", thick, name,
-                     reach * edge);
+        return md_format(
+            "%.2f sigma are too short along %c to be cut: cutoff and skin make %d cell%s of them, and that "
+            "takes %d",
+            shape->length[axis], name, cells, cells == 1 ? "" : "s", shape->periodic[axis] ? 2 * reach + 1 : 2);
+    return md_format("domains would be %.2f sigma thick along %c, and the list reaches %.2f, cutoff and skin in whole "
+                     "cells",
+                     thick, name, reach * edge);
 }
 
 char *md_domain_misfit(const MdDomainShape *shape, const int grid[3], int n_ranks) {

@@ -281,16 +281,16 @@ static void test_refusals(void) {
     check_context("a grid that is right");
     CHECK(md_domain_miscount((const int[3]){3, 2, 1}, 6) == NULL);
     CHECK(md_domain_misfit(&cube, (const int[3]){6, 6, 1}, 36) == NULL);
+    check_text(md_domain_misfit(&cube, (const int[3]){8, 1, 1}, 8),
+               "parallel.grid: 8 x 1 x 1: domains would be 2.10 sigma thick along x, and the list reaches 2.80, cutoff "
+               "and skin in whole cells: at most 6 along x here");
+    check_text(md_domain_misfit(&cube, (const int[3]){1, 7, 1}, 7),
+               "parallel.grid: 1 x 7 x 1: domains would be 0.00 sigma thick along y, and the list reaches 2.80, cutoff "
+               "and skin in whole cells: at most 6 along y here");
     check_text(
-        md_domain_misfit(&cube, (const int[3]){8, 1, 1}, 8),
-        "parallel.grid: 8 x 1 x 1: domains would be 2.10 sigma thick along x, and the list reaches 2.80: at most 6 "
-        "along x here");
-    check_text(
-        md_domain_misfit(&cube, (const int[3]){1, 7, 1}, 7),
-        "parallel.grid: 1 x 7 x 1: domains would be 0.00 sigma thick along y, and the list reaches 2.80: at most 6 "
-        "along y here");
-    check_text(md_domain_misfit(&cube, (const int[3]){1, 1, 2}, 2),
-               "parallel.grid: 1 x 1 x 2: 16.80 sigma are too short along z to be cut: at most 1 along z here");
+        md_domain_misfit(&cube, (const int[3]){1, 1, 2}, 2),
+        "parallel.grid: 1 x 1 x 2: 16.80 sigma are too short along z to be cut: cutoff and skin make 2 cells of them, "
+        "and that takes 3: at most 1 along z here");
     check_text(md_domain_misfit(&square, (const int[3]){1, 1, 2}, 2),
                "parallel.grid: 1 x 1 x 2: a system of two dimensions is not cut along z: at most 1 along z here");
     check_text(
