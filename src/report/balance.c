@@ -99,9 +99,20 @@ static double least_atoms(const MdConfig *config) {
     }
 }
 
-static void log_notes(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms) {
+static bool share_gpus(const MdComm *comm, const MdRankGpu *gpus) {
+    for (int rank = 1; gpus && rank < md_comm_size(comm); rank++)
+        for (int other = 0; other < rank; other++)
+            if (strcmp(gpus[rank].uuid, gpus[other].uuid) == 0) return true;
+    return false;
+}
+
+static void log_notes(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms,
+                      const MdRankGpu *gpus) {
     const double least = least_atoms(config);
-    if (least == INFINITY)
+    if (share_gpus(comm, gpus))
+        md_log(log, "%snote      ranks share a GPU, which takes turns between them: one rank would be faster\n",
+               prefix);
+    else if (least == INFINITY)
         md_log(log, "%snote      this transport makes several GPUs slower than one: they add memory, not speed\n",
                prefix);
     else if ((double)n_atoms < least * md_comm_size(comm))
@@ -124,7 +135,7 @@ void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, co
         md_log(log, "%s%lld", a ? " x " : " ", (long long)config->parallel_grid.values[a]);
     md_log(log, "\n");
     if (gpus) log_gpus(log, prefix, comm, gpus);
-    if (config->run_backend == MD_BACKEND_CUDA) log_notes(log, prefix, comm, config, n_atoms);
+    if (config->run_backend == MD_BACKEND_CUDA) log_notes(log, prefix, comm, config, n_atoms, gpus);
 }
 
 /* The largest over the mean: 1 where all ranks are equal, and where none has any. */

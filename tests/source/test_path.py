@@ -14,7 +14,7 @@ KINDS = {".c", ".h", ".cu", ".cuh", ".inc", ".def"}
 ELEMENTARY = {"ceilings", "microbench"}  # folders
 # Of src/ without them, and of them. 2,900 of the lines are the cuda backend over several processes: domains, migration, halo exchange
 # through the host, by NCCL and by stores to other GPUs. Of the elementary kernels 550 lines are what passes between processes.
-MOST_LINES, MOST_ELEMENTARY = 44_075, 6_560
+MOST_LINES, MOST_ELEMENTARY = 44_080, 6_560
 
 
 def rows(page, title):
