@@ -109,24 +109,26 @@ static void test_reproducible(const MdBackendOps *ops, const MdDeck *deck, const
     CHECK(!same);
 }
 
-/* As many terms as there is room for, all of one sign, as large as they may be, and such that half a quantum is left of each: no part has
- * rounded. */
+/* As many terms as there is room for, all of one sign and as large as they may be, an odd number of quanta: of the first part; of the
+ * second, of which a term leaves half a quantum of the first at most. No addition has rounded. */
 static void test_room(void) {
     enum { TERMS = 20, SIZE = 8 };
     MdCpuAccumulate accumulate = {.how = MD_ACCUMULATE_REPRODUCIBLE};
     md_split_shifts(TERMS, SIZE, accumulate.shift);
-    MdCpuSum one = {0}, all = {0};
     const double quantum[2] = {exp2(MD_SPLIT_EXPONENT(TERMS, SIZE, 0)), exp2(MD_SPLIT_EXPONENT(TERMS, SIZE, 1))};
-    md_cpu_sum_add(&one, exp2(SIZE) - 0.5000001 * quantum[0] - 0.3 * quantum[1], &accumulate);
-    all = one;
-    for (int k = 1; k < TERMS; k++) { /* 2^k - 1 terms so far, and as many again, and one */
-        const MdCpuSum before = all;
-        md_cpu_sum_merge(&all, &before, &accumulate);
-        md_cpu_sum_merge(&all, &one, &accumulate);
+    const double terms[2] = {exp2(SIZE) - quantum[0], quantum[0] / 2 - quantum[1]};
+    for (int part = 0; part < 2; part++) {
+        MdCpuSum one = {0}, all;
+        md_cpu_sum_add(&one, terms[part], &accumulate);
+        CHECK(one.wide.part[part] == terms[part]);
+        all = one;
+        for (int k = 1; k < TERMS; k++) { /* 2^k - 1 terms so far, and as many again, and one */
+            const MdCpuSum before = all;
+            md_cpu_sum_merge(&all, &before, &accumulate);
+            md_cpu_sum_merge(&all, &one, &accumulate);
+        }
+        CHECK((long double)all.wide.part[part] == (long double)terms[part] * ((1 << TERMS) - 1));
     }
-    for (int k = 0; k < MD_SPLIT_PARTS; k++)
-        CHECK((long double)all.wide.part[k] == (long double)one.wide.part[k] * ((1 << TERMS) - 1));
-    CHECK(one.wide.part[0] != 0 && one.wide.part[1] != 0);
 }
 
 /* Terms of very different sizes, added in order, backwards, and in pieces that are then merged; against sums of long doubles. */
