@@ -37,8 +37,8 @@ static int take_stack(void) {
 }
 
 bool emulator_fiber_overflow(const void *address) {
-    uintptr_t offset = (uintptr_t)address - (uintptr_t)stacks;
-    return stacks && offset < (size_t)MOST_FENCED * (STACK_BYTES + PAGE) && offset % (STACK_BYTES + PAGE) < PAGE;
+    const uintptr_t offset = (uintptr_t)address - (uintptr_t)stacks, stack = offset / (STACK_BYTES + PAGE);
+    return stacks && stack < (uintptr_t)n_used && stack < MOST_FENCED && offset % (STACK_BYTES + PAGE) < PAGE;
 }
 
 /* The top of a stack. Tops that lie a power of two apart would all compete for the same lines of the cache. */
