@@ -181,20 +181,19 @@ static MdMemory estimate_memory(const MdSimulation *s) {
     const uint64_t program = UINT64_C(24) << 20;  /* text, HDF5, OpenMP stacks as touched; the driver's part is below */
     const uint64_t driver = UINT64_C(144) << 20;  /* a CUDA context on the host side, as measured with driver 580, */
     const uint64_t compiler = UINT64_C(64) << 20; /* and NVRTC 13, where the kernels are not kept */
-    uint64_t n = (uint64_t)s->record.plan.n_atoms;
     MdMemory memory = s->record.ops->estimate(s->record.config, &s->record.plan);
     const MdRingSpec ring = md_pipeline_ring(s->record.config);
     const MdMemory output = s->record.ops->output_estimate(s->record.config, &s->record.plan, &ring);
-    const bool is_root = md_comm_is_root(s->record.comm);
     memory.host_bytes += program + md_system_bytes(&s->record.plan);
     if (s->record.machine.device_total_bytes) memory.host_bytes += driver + compiler;
     memory.host_bytes += output.host_bytes;
     memory.device_bytes += output.device_bytes;
     if (s->record.files.trace) memory.host_bytes += md_trace_bytes(MD_TRACE_EVENTS);
     /* One after the other: the verification, the compression of a frame, and a device's state on its way to or from a
-     * restart file, where rows, tags, ids and types of all particles stand side by side (src/cuda/stages/state.c). */
-    const uint64_t verify = s->record.config->report_verify == MD_ON && is_root ? md_verify_bytes(n) : 0;
-    const uint64_t state = s->record.machine.device_total_bytes ? 56 * n : 0;
+     * restart file, where rows, tags, ids and types of its particles stand side by side (src/cuda/stages/state.c). */
+    const uint64_t verify = s->record.config->report_verify == MD_ON ? md_verify_bytes(&s->record.plan) : 0;
+    const uint64_t n_own = (uint64_t)md_comm_block_size(s->record.comm, s->record.plan.n_atoms),
+                   state = s->record.machine.device_total_bytes ? 56 * n_own : 0;
     const MdTrajectorySpec trajectory = md_trajectory_of_run(&s->record, s->system);
     const uint64_t packing = md_h5md_packing_bytes(&trajectory.h5md);
     uint64_t largest = verify > state ? verify : state;

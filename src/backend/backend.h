@@ -205,7 +205,8 @@ typedef struct MdBackendOps {
     MdStatus (*sum)(void *context, MdSums *sums);
     /* v = factor v + shift */
     MdStatus (*scale_velocities)(void *context, double factor, const double shift[3]);
-    /* Particles by id, into host memory. Waits for the device. */
+    /* Particles by id, into host memory; of several processes each gets those of its block of ids (md_comm_block_begin), and numbers
+     * that are NaN for an id that nobody has. Waits for the device. Collective. */
     MdStatus (*gather)(void *context, MdFrame *frame);
     /* Bytes that output_create will take, beyond those of create. */
     MdMemory (*output_estimate)(const MdConfig *config, const MdSystemPlan *plan, const MdRingSpec *spec);

@@ -40,6 +40,9 @@ void md_part_free(MdPart *part);
 
 /* The parts of all ranks into the arrays of whole, by id. Others than rank 0 have no use for whole. */
 void md_ranks_collect(MdComm *comm, const MdPart *part, const MdFrame *whole);
+/* The parts of all ranks into the arrays of block, of the quantities that the parts have: rows of the block of n_all ids that this
+ * rank has. Floating-point numbers of ids that nobody has are NaN. */
+void md_ranks_deal(MdComm *comm, const MdPart *part, int64_t n_all, const MdFrame *block);
 
 /* Of the arrays of a frame that are not NULL. */
 unsigned md_frame_quantities(const MdFrame *frame);

@@ -358,7 +358,7 @@ static MdStatus gather(void *context, MdFrame *frame) {
     MdPart part = {0};
     md_part_prepare(&part, md_frame_quantities(frame), frame->precision, c->n_atoms);
     gather_own(c, &part.frame, part.ids);
-    md_ranks_collect(c->comm, &part, frame);
+    md_ranks_deal(c->comm, &part, c->n_all, frame);
     md_part_free(&part);
     return MD_OK;
 }

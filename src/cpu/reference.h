@@ -10,21 +10,22 @@
 #include "physics/thermo.h"
 #include "system/system.h"
 
-/* position [n_atoms][3] in [0, length) along periodic axes, by id; force [n_atoms][3] is overwritten. Fills pairs,
- * potential, truncation and virial of sums; the other members are set to 0. Box and types are those of system. */
+/* position [n_own][3] in [0, length) along periodic axes, of the rows of system; force [n_own][3] is overwritten. Fills
+ * pairs, potential, truncation and virial of sums, of all processes; the other members are set to 0. Box and types are those
+ * of system. Collective. */
 void md_reference_forces(const MdSystem *system, const double *position, double *force, MdSums *sums);
 
-/* The same by all pairs, O(N^2): checks the reference itself. */
+/* The same by all pairs, O(N^2), in one process: checks the reference itself. */
 void md_reference_forces_brute(const MdSystem *system, const double *position, double *force, MdSums *sums);
 
 /* How far another implementation may be from the reference at these places, if each of its operations is off by
  * `roundoff` (relative; a small multiple of the unit roundoff), adding up a total by `accumulate` times the sum of its
  * absolute values, and each distance by `shake` times the largest of the coordinates of the two atoms and the periodic
- * edges (from positions kept in less precision), or by shake times `wide` if that is more. First-order error bounds: force_bound [n_atoms] for each component of
+ * edges (from positions kept in less precision), or by shake times `wide` if that is more. First-order error bounds: force_bound [n_own] for each component of
  * the force; pairs, potential, truncation and virial of sums_bound for these sums, the other members 0. Source of the
  * method: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), chapters 3 and 4.
  *
- * scales: what else the tolerances of a run depend on. */
+ * scales: what else the tolerances of a run depend on. Collective. */
 typedef struct MdReferenceScales {
     /* Sum over all particles of the trace of the Hessian's own block over the mass, tr K_ii / m_i: how stiff their
      * surroundings are, in 1/tau^2. */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/stop.h"
 #include "cpu/reference.h"
+#include "cpu/slices.h"
 #include "parallel/comm.h"
 #include "report/tolerance.h"
 
@@ -35,10 +36,20 @@ const char *md_verdict_text(MdVerdict verdict) {
     return texts[verdict];
 }
 
+/* Largest of two numbers; NaN when either is. */
+static double larger(double a, double b) { return isnan(a) || a > b ? a : b; }
+
+/* Over all processes; NaN when one has it. */
+static double largest_of_all(const MdComm *comm, double value) {
+    double values[] = {value, isnan(value) ? 1 : 0};
+    md_comm_largest(comm, values, 2);
+    return values[1] > 0 ? (double)NAN : values[0];
+}
+
 /* The largest error of a force component, in units of its own bound; NaN when any of the numbers is not finite. */
 static double worst_force(const MdSystem *system, const double *force, const double *expected, const double *bound) {
     double worst = 0;
-    for (int64_t i = 0; i < system->n_atoms; i++)
+    for (int64_t i = 0; i < system->n_own; i++)
         for (int a = 0; a < 3; a++) {
             double error = fabs(force[3 * i + a] - expected[3 * i + a]);
             if (!isfinite(error) || !isfinite(bound[i])) return NAN;
@@ -51,13 +62,15 @@ static double worst_force(const MdSystem *system, const double *force, const dou
 static double rms_force(const MdSystem *system, const double *force, const double *expected) {
     double sum = 0;
     int64_t n = system->n_atoms * system->box.dimension;
-    for (int64_t k = 0; k < 3 * system->n_atoms; k++) sum += (force[k] - expected[k]) * (force[k] - expected[k]);
+    for (int64_t k = 0; k < 3 * system->n_own; k++) sum += (force[k] - expected[k]) * (force[k] - expected[k]);
+    md_comm_add_doubles(system->comm, &sum, 1);
     return sqrt(sum / (double)n);
 }
 
 static void add_force_check(MdVerification *verification, const char *name, int64_t step, const MdSystem *system,
                             const double *force, const double *expected, const double *bound) {
-    add_check(verification, name, step, worst_force(system, force, expected, bound), 1);
+    const double worst = largest_of_all(system->comm, worst_force(system, force, expected, bound));
+    add_check(verification, name, step, worst, 1);
     verification->checks[verification->n_checks - 1].rms = rms_force(system, force, expected);
 }
 
@@ -70,14 +83,15 @@ typedef struct Room {
 static Room measure_room(const MdSystem *system, const double *position, const MdConfig *config) {
     Room room = {0, 0, 0};
     for (int a = 0; a < system->box.dimension; a++) {
-        double low = INFINITY, high = -INFINITY;
-        for (int64_t i = 0; i < system->n_atoms; i++) {
-            low = fmin(low, position[3 * i + a]);
-            high = fmax(high, position[3 * i + a]);
+        double ends[] = {-INFINITY, -INFINITY}; /* of -x and of x */
+        for (int64_t i = 0; i < system->n_own; i++) {
+            ends[0] = fmax(ends[0], -position[3 * i + a]);
+            ends[1] = fmax(ends[1], position[3 * i + a]);
         }
+        md_comm_largest(system->comm, ends, 2);
         const bool periodic = system->box.periodic[a];
-        room.extent = fmax(room.extent, periodic ? system->box.length[a] : fmax(fabs(low), fabs(high)));
-        if (!periodic) room.spread = fmax(room.spread, high - low);
+        room.extent = fmax(room.extent, periodic ? system->box.length[a] : fmax(fabs(ends[0]), fabs(ends[1])));
+        if (!periodic) room.spread = fmax(room.spread, ends[0] + ends[1]);
     }
     if (config->force_kernel == MD_KERNEL_BRICK) room.wide = room.spread;
     return room;
@@ -86,7 +100,7 @@ static Room measure_room(const MdSystem *system, const double *position, const M
 /* The largest difference of a coordinate from that which the system was made with; NaN where one is not finite. */
 static double places_off(const MdSystem *system, const double *position) {
     double most = 0;
-    for (int64_t k = 0; k < 3 * system->n_atoms; k++) {
+    for (int64_t k = 0; k < 3 * system->n_own; k++) {
         const int a = (int)(k % 3);
         const double off = fabs(md_nearest_image_d(position[k] - system->position[k], system->box.length[a],
                                                    md_box_inverse(&system->box, a)));
@@ -96,15 +110,18 @@ static double places_off(const MdSystem *system, const double *position) {
     return most;
 }
 
-uint64_t md_verify_bytes(uint64_t n_atoms) {
+uint64_t md_verify_bytes(const MdSystemPlan *plan) {
+    const uint64_t n_own = (uint64_t)md_comm_block_size(plan->comm, plan->n_atoms),
+                   n_here = (uint64_t)md_slice_most(plan, 1.05 * plan->potential.cutoff_max);
     /* five arrays of its own (13 doubles an atom); the reference's cells: place, number, cell and bucket of an atom, and
-     * the buckets, between one and two an atom */
-    return n_atoms * (17 * sizeof(double) + 7 * sizeof(int64_t) + 2 * sizeof(bool));
+     * the buckets, between one and two an atom; of several processes what is sent and received, or forces of a slice */
+    return n_own * 13 * sizeof(double) + n_here * (4 * sizeof(double) + 7 * sizeof(int64_t) + 2 * sizeof(bool)) +
+           (plan->comm ? n_here * 12 * sizeof(double) : 0);
 }
 
-/* What a check compares: places and forces of all atoms, and the totals, where they come together. */
+/* What a check compares: places and forces of the atoms of this process, and the totals. */
 typedef struct Measured {
-    double *position, *force[2]; /* [n][3], by id; force[1] with energy */
+    double *position, *force[2]; /* [n_own][3], as in the system; force[1] with energy */
     MdSums sums;
     double row; /* neighbours in a row of the list; NaN: no list */
 } Measured;
@@ -126,33 +143,33 @@ static MdStatus measure(const MdBackendOps *ops, void *context, Measured *measur
     return MD_OK;
 }
 
-/* The checks of measured against the reference; system has all atoms. */
+/* The checks of measured against the reference. Collective, and the same on all ranks. */
 static MdStatus compare(MdVerification *verification, const MdBackendOps *ops, const Measured *measured,
                         const MdSystem *system, const MdConfig *config, int64_t step) {
-    const size_t n = (size_t)system->n_atoms;
-    const double *position = measured->position;
+    const double n = (double)system->n_atoms, *position = measured->position;
     const MdSums *sums = &measured->sums;
-    double *expected = md_alloc(3 * n, sizeof(double), "verification"),
-           *bound = md_alloc(n, sizeof(double), "verification");
+    double *expected = md_alloc(3 * (size_t)system->n_own, sizeof(double), "verification"),
+           *bound = md_alloc((size_t)system->n_own, sizeof(double), "verification");
     MdSums reference, limits;
     MdReferenceScales scales;
     md_reference_forces(system, position, expected, &reference);
     /* A kernel without a list adds what is inside the cutoff only. */
-    const double row = isfinite(measured->row) ? measured->row : 2 * reference.pairs / (double)n;
+    const double row = isfinite(measured->row) ? measured->row : 2 * reference.pairs / n;
     const double roundoff = md_tolerance_roundoff(config, row),
                  accumulate = md_tolerance_accumulate(config, system->n_atoms);
     const double shake = md_tolerance_shake(config->run_precision);
     const Room room = measure_room(system, position, config);
     md_reference_bounds(system, position, roundoff, accumulate, shake, room.wide, bound, &limits, &scales);
-    const MdStatus status = md_stop_requested() ? MD_STOPPED : MD_OK; /* the reference has broken off */
-    if (status == MD_OK) {
+    const bool is_stopped = largest_of_all(system->comm, md_stop_requested() ? 1 : 0) > 0; /* it has broken off */
+    if (!is_stopped) {
         /* The size of the potential energy is no more than its bound over what multiplies it there. */
         verification->accumulated =
-            fmax(verification->accumulated, accumulate * limits.potential / (roundoff + accumulate) / (double)n);
-        verification->curvature = fmax(verification->curvature, scales.curvature / (double)n);
-        verification->force = fmax(verification->force, scales.force / (double)n);
+            fmax(verification->accumulated, accumulate * limits.potential / (roundoff + accumulate) / n);
+        verification->curvature = fmax(verification->curvature, scales.curvature / n);
+        verification->force = fmax(verification->force, scales.force / n);
         if (step == 0)
-            add_check(verification, "positions, difference from input (sigma)", step, places_off(system, position),
+            add_check(verification, "positions, difference from input (sigma)", step,
+                      largest_of_all(system->comm, places_off(system, position)),
                       ops->rounding(config, &system->box, room.extent, room.spread));
         add_check(verification, "positions, rounded by up to (sigma)", step,
                   ops->rounding(config, &system->box, scales.extent, room.spread),
@@ -164,53 +181,31 @@ static MdStatus compare(MdVerification *verification, const MdBackendOps *ops, c
                         bound);
         add_check(verification, "pairs inside the cutoff, too many or few", step, fabs(sums->pairs - reference.pairs),
                   limits.pairs);
-        add_check(verification, "potential energy per atom", step,
-                  fabs(sums->potential - reference.potential) / (double)n, limits.potential / (double)n);
-        add_check(verification, "truncation per atom", step, fabs(sums->truncation - reference.truncation) / (double)n,
-                  limits.truncation / (double)n);
-        add_check(verification, "virial per atom", step, fabs(sums->virial - reference.virial) / (double)n,
-                  limits.virial / (double)n);
+        add_check(verification, "potential energy per atom", step, fabs(sums->potential - reference.potential) / n,
+                  limits.potential / n);
+        add_check(verification, "truncation per atom", step, fabs(sums->truncation - reference.truncation) / n,
+                  limits.truncation / n);
+        add_check(verification, "virial per atom", step, fabs(sums->virial - reference.virial) / n, limits.virial / n);
     }
     md_free(expected);
     md_free(bound);
-    return status;
-}
-
-/* The system with types and first places of all atoms, on rank 0; NULL elsewhere. */
-static MdSystem *bring_together(const MdSystem *system) {
-    double *position = md_system_collect(system, system->position, 3 * sizeof *position);
-    int32_t *type = md_system_collect(system, system->type, sizeof *type);
-    if (!position) return NULL;
-    MdSystem *whole = md_alloc(1, sizeof *whole, "verification");
-    *whole = *system;
-    whole->position = position;
-    whole->type = type;
-    whole->velocity = NULL;
-    whole->image = NULL;
-    return whole;
+    return is_stopped ? MD_STOPPED : MD_OK;
 }
 
 MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
                           const MdConfig *config, int64_t step) {
-    const bool is_root = md_comm_is_root(system->comm);
-    const size_t n = is_root ? (size_t)system->n_atoms : 0;
+    const size_t n = (size_t)system->n_own;
     Measured measured = {
         .position = md_alloc(3 * n, sizeof(double), "verification"),
         .force = {md_alloc(3 * n, sizeof(double), "verification"), md_alloc(3 * n, sizeof(double), "verification")}};
     MdStatus status = measure(ops, context, &measured);
-    MdSystem *together = system->comm ? bring_together(system) : NULL;
-    if (status == MD_OK && is_root)
-        status = compare(verification, ops, &measured, together ? together : system, config, step);
-    md_comm_broadcast(system->comm, verification, sizeof *verification);
-    md_system_destroy(together);
+    const bool is_measured = largest_of_all(system->comm, status == MD_OK ? 0 : 1) == 0;
+    if (is_measured) status = compare(verification, ops, &measured, system, config, step);
     md_free(measured.position);
     md_free(measured.force[0]);
     md_free(measured.force[1]);
     return status;
 }
-
-/* Largest of two numbers; NaN when either is. */
-static double larger(double a, double b) { return isnan(a) || a > b ? a : b; }
 
 /* The largest of what the limits depend on, over all rows. */
 static MdThermo largest_of(const MdHistory *history, const MdThermo *end) {

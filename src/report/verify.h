@@ -29,8 +29,8 @@ typedef struct MdVerification {
 } MdVerification;
 
 /* Compares the backend with the reference at the places where it stands. Leaves forces and energies of these places.
- * MD_STOPPED, and no check made, when a stop was asked for meanwhile (base/stop.h). Collective: rank 0 judges, all get what it finds but
- * for the status. */
+ * MD_STOPPED, and no check made, when a stop was asked for meanwhile (base/stop.h). Collective: each process judges a
+ * part, and all come to the same. */
 MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
                           const MdConfig *config, int64_t step);
 
@@ -41,8 +41,8 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
 void md_verify_conservation(MdVerification *verification, const MdHistory *history, const MdThermo *end,
                             const MdSystem *system, const MdConfig *config);
 
-/* Bytes of host memory that md_verify_forces takes. */
-uint64_t md_verify_bytes(uint64_t n_atoms);
+/* Bytes of host memory that md_verify_forces takes in this process. */
+uint64_t md_verify_bytes(const MdSystemPlan *plan);
 
 bool md_check_passed(const MdCheck *check);
 MdVerdict md_verify_verdict(const MdVerification *verification);

@@ -59,6 +59,6 @@ void cuda_gather_frame(CudaContext *context, MdFrame *frame) {
     gather_own(context, &part.frame);
     cuda_gather_ids(context, context->staging);
     cuda_memory_download(context, part.ids, context->staging, (size_t)context->n_own * sizeof *part.ids);
-    md_ranks_collect(context->comm, &part, frame);
+    md_ranks_deal(context->comm, &part, context->n_all, frame);
     md_part_free(&part);
 }
