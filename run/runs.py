@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import textwrap
 import threading
 import time
 from datetime import datetime, timezone
@@ -19,6 +20,7 @@ class NotRun(Exception):
         self.kind = kind  # refused, too slow, crashed, time
 
 
+LAUNCHER_REFUSES = ("not enough slots", "attempt to run as root")  # words of Open MPI, which has started no process
 LAUNCHER_S = 8  # that a launcher may take to end its processes
 COARSE_S = 0.05  # a loop that looks shorter from outside may have been anything: lines arrive when the reader has its turn
 
@@ -29,10 +31,10 @@ ENDED = {75, *(code for number in (signal.SIGTERM, signal.SIGINT) for code in (-
 
 
 def messages(told):
-    """The errors among what the program wrote to stderr; where there are none all that stands there, as of a launcher that could not
-    start it."""
-    lines = [line for line in told.splitlines() if line.strip("- ")]
-    own = [line for line in lines if line.startswith("mdmini: error: ")] or lines
+    """The errors among what the program wrote to stderr; where there are none all that stands there as one, as of a launcher that
+    could not start it."""
+    lines = [line.strip() for line in told.splitlines() if line.strip("- ")]
+    own = [line for line in lines if line.startswith("mdmini: error: ")] or lines and [" ".join(lines)]
     return [line.replace("mdmini: error: ", "").replace("command line: ", "") for line in own]
 
 
@@ -142,10 +144,11 @@ class Run:
             raise NotRun("time", "ended by a signal")
         if code == 2:
             raise NotRun("refused", "refused: " + message)
-        if "not enough slots" in self.told:  # Open MPI, which starts no process
+        message = textwrap.shorten(message, 300, placeholder=" ...")
+        if any(words in self.told for words in LAUNCHER_REFUSES):
             raise NotRun("refused", "refused by the launcher: " + message)
         if code not in (0, 3):  # 3: the physics failed, which the report says
-            raise NotRun("crashed", f"CRASHED: exit code {code}: {message[:200]}")
+            raise NotRun("crashed", f"CRASHED: exit code {code}: {message}")
         if not path.exists():
             raise NotRun("crashed", f"CRASHED: exit code {code}, and no report")
         report = json.loads(path.read_text())

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "backends/backends.h"
 #include "base/checksum.h"
@@ -111,6 +112,24 @@ static Processors own_processors(const MdComm *comm) {
     return (Processors){.mark = md_checksum_value(&mark), .n = CPU_COUNT(&set)};
 }
 
+static bool are_threads_given(const MdRecord *r) {
+    return r->config->run_threads != MD_AUTO_INT || getenv("OMP_NUM_THREADS");
+}
+
+/* One process, for which run.threads = auto takes what a launcher, a batch system or taskset has left it. */
+static void tell_binding(MdRecord *r) {
+    if (r->comm || are_threads_given(r) || r->ops != md_backend_find("cpu")) return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    const long n_there = sysconf(_SC_NPROCESSORS_ONLN);
+    if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) >= n_there) return;
+    char value[24];
+    snprintf(value, sizeof value, "%d", CPU_COUNT(&set));
+    md_choices_add(&r->choices, "run.threads", value,
+                   "the process was started on %d of %ld processors (mpirun binds to a core: --bind-to none)",
+                   CPU_COUNT(&set), n_there);
+}
+
 /* How many processes may use the same processors, which run.threads = auto shares out among them. */
 static void share_processors(MdSimulation *s) {
     MdRecord *r = &s->record;
@@ -123,7 +142,7 @@ static void share_processors(MdSimulation *s) {
     for (int rank = 0; rank < size; rank++) n_sharing += all[rank].mark == own.mark;
     md_free(all);
     r->n_sharing = n_sharing;
-    if (r->config->run_threads != MD_AUTO_INT || getenv("OMP_NUM_THREADS")) return;
+    if (are_threads_given(r)) return;
     s->resolved.run_threads = own.n > n_sharing ? own.n / n_sharing : 1;
     char value[24];
     snprintf(value, sizeof value, "%lld", (long long)s->resolved.run_threads);
@@ -341,6 +360,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
     s->record.plan.comm = comm;
     share_processors(s);
     MdStatus chosen = choose_backend(s, purpose == MD_TO_CHECK);
+    if (chosen == MD_OK) tell_binding(&s->record);
     const bool is_root = md_comm_is_root(comm); /* all files are its */
     MdStatus filed = is_root ? md_files_plan(deck, &use, &s->record.files, errors) : MD_OK;
     MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;

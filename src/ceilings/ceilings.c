@@ -191,7 +191,7 @@ static void log_head(const Ceilings *c) {
     md_log(
         c->log,
         "ceilings  median of %d to %d rounds; spread: of its interval of 95 %% confidence or more; data sheet: share\n"
-        "          of what the device says of itself%s\n",
+        "          of what the device says of itself; size: elements, or repetitions of what has none%s\n",
         MD_CEILING_FEWEST, MD_CEILING_ROUNDS,
         c->choice.quick ? "; --quick: tiny sizes, figures that mean nothing" : "");
     if (md_comm_size(c->choice.comm) > 1)

@@ -275,11 +275,14 @@ static MdStatus find_lost(MdRecord *r, MdStatus status) {
                    strerror(errno));
 }
 
+/* A run of several processes goes on by any number of them. */
+static const char *how_many(const MdRecord *r) { return r->comm ? ", on one process or any number of them" : ""; }
+
 /* A restart file that went with the folder is no help. */
 static void log_restart(MdRecord *r, const char *path, int64_t step, const char *but) {
     if (access(path, R_OK) == 0)
-        md_log(r->log, "\nthe restart file of step %lld is whole%s; once the cause is removed: mdmini --restart %s\n",
-               (long long)step, but, path);
+        md_log(r->log, "\nthe restart file of step %lld is whole%s; once the cause is removed: mdmini --restart %s%s\n",
+               (long long)step, but, path, how_many(r));
 }
 
 /* How a run that came to its end goes on. */
@@ -290,8 +293,8 @@ static void log_extension(MdRecord *r) {
                "\nthis run cannot be extended: its temperature ramp ends at its last step;\na run that is to be "
                "extended names ensemble.last_step from the start\n");
     else if (resume->file_valid && resume->file_step == r->step)
-        md_log(r->log, "\nto go on from here: mdmini --restart %s run.steps=N, N above %lld\n", r->files.restart,
-               (long long)r->step);
+        md_log(r->log, "\nto go on from here: mdmini --restart %s run.steps=N, N above %lld%s\n", r->files.restart,
+               (long long)r->step, how_many(r));
     else
         md_log(r->log, "\nthis run cannot be extended: it left no restart file, as restart.every is 0 (%s)\n",
                md_deck_origin(r->deck, MD_OPTION_restart_every));
@@ -301,8 +304,8 @@ static void log_extension(MdRecord *r) {
 static void log_stop(MdRecord *r, MdStatus status) {
     const MdResume *resume = &r->resume;
     if (status == MD_STOPPED)
-        md_log(r->log, "\nstopped early by %s at step %lld of %lld, resume with: mdmini --restart %s\n",
-               resume->stopped, (long long)r->step, (long long)r->config->run_steps, r->files.restart);
+        md_log(r->log, "\nstopped early by %s at step %lld of %lld, resume with: mdmini --restart %s%s\n",
+               resume->stopped, (long long)r->step, (long long)r->config->run_steps, r->files.restart, how_many(r));
     else if (status == MD_ERROR_OUTPUT && resume->file_valid)
         log_restart(r, r->files.restart, resume->file_step,
                     resume->frames_lost ? ", but frames before it are lost" : "");
@@ -323,7 +326,7 @@ void md_report_run(MdRecord *r, MdStatus status) {
     status = find_lost(r, status);
     if (md_table_close(r) != MD_OK) status = MD_ERROR_OUTPUT;
     MdVerdict verdict = md_verify_verdict(&r->verification);
-    md_figures_complete(&r->statistics, r->ops, r->config, r->asked);
+    md_figures_complete(&r->statistics, r->ops, r->config, r->asked, r->comm != NULL);
     if (r->step > r->resume.from_step) md_timings_log(r);
     log_verification(r);
     log_stop(r, status);

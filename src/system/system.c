@@ -35,28 +35,19 @@ void md_system_destroy(MdSystem *system) {
     md_free(system);
 }
 
-/* One place hangs on all before it: every process makes all of them, and keeps its own. */
 void *md_system_collect(const MdSystem *system, const void *own, size_t row_bytes) {
-    const int size = md_comm_size(system->comm);
-    const int64_t own_bytes = system->n_own * (int64_t)row_bytes;
-    const bool is_root = md_comm_is_root(system->comm);
-    char *all = is_root ? md_alloc((size_t)system->n_atoms, row_bytes, "particles of all processes") : NULL;
-    MdMessage *messages = md_alloc((size_t)size, sizeof *messages, "messages");
-    int n = 0;
-    if (is_root) memcpy(all, own, (size_t)own_bytes);
-    else messages[n++] = (MdMessage){.rank = 0, .is_sent = true, .data = (void *)own, .bytes = own_bytes};
-    for (int rank = 1; is_root && rank < size; rank++) {
-        const int64_t begin = md_block_begin(system->n_atoms, rank, size),
-                      end = md_block_begin(system->n_atoms, rank + 1, size);
-        messages[n++] = (MdMessage){
-            .rank = rank, .data = all + begin * (int64_t)row_bytes, .bytes = (end - begin) * (int64_t)row_bytes};
-    }
-    md_comm_begin(system->comm, messages, n);
-    md_comm_end(system->comm);
-    md_free(messages);
-    return all;
+    const size_t size = (size_t)md_comm_size(system->comm);
+    int64_t *bytes = md_alloc(2 * size, sizeof *bytes, "particles of all processes");
+    memset(bytes, 0, size * sizeof *bytes);
+    bytes[0] = system->n_own * (int64_t)row_bytes;
+    void *all = md_comm_deal(system->comm, own, bytes, bytes + size);
+    md_free(bytes);
+    if (md_comm_is_root(system->comm)) return all;
+    md_free(all);
+    return NULL;
 }
 
+/* One place hangs on all before it: every process makes all of them, and keeps its own. */
 static MdStatus fill_random_places(const MdProblems *problems, MdRandom *random, MdSystem *system) {
     double distance = md_deck_config(problems->deck)->system_min_distance;
     const bool has_all = system->n_own == system->n_atoms;

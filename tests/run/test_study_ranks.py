@@ -162,11 +162,11 @@ def test_points_refused(checks, bench):
     done = bench.study_of("three-checked", "--check", given=three)
     checks.that(done.returncode == 0 and "refused: parallel.grid: no grid of 3" in done.stdout and "1 points are refused" in done.stdout,
                 f"--check: {done.stdout}{done.stderr}")
-    slots = bench.script("no-slots", "#!/bin/sh\necho ----- >&2\necho 'There are not enough slots' >&2\nexit 1\n")
+    slots = bench.script("no-slots", "#!/bin/sh\necho ----- >&2\necho 'There are not enough slots' >&2\necho '  for all.' >&2\nexit 1\n")
     done = bench.study_of("slots", given=three, launcher=slots)
     points = bench.results("slots")["points"]
     checks.that(done.returncode == 0 and [point["status"] for point in points] == ["measured", "refused", "refused"] and
-                points[1]["reason"] == "refused by the launcher: There are not enough slots" and
+                points[1]["reason"] == "refused by the launcher: There are not enough slots for all." and
                 [row["ranks"] for row in bench.results("slots")["scaling"]] == [1], f"{points}")
     done = bench.study_of("no-first", FAILS="a.w=off", given=["deck.txt", *WORDS, "--vary", "parallel.ranks=1,2", "--vary", "a.w=off"])
     checks.that(done.returncode == 3 and bench.results("no-first")["scaling"] == [], "what failed is in the table")

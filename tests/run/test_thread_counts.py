@@ -36,6 +36,23 @@ def test_counts(checks, folder):
     checks.that(done.returncode == 2 and "run.threads: 8, but OMP_THREAD_LIMIT allows 2" in done.stderr, f"limit: {done.returncode} {done.stderr}")
 
 
+def test_bound(checks, folder):
+    """A launcher that binds a process to a core takes its threads, and the log tells; not where the number is given."""
+    program.write_deck(folder, "small", system={"cells": 4, "density": 0.8}, run={"steps": 2}, output={"frames_every": 0, "existing": "overwrite"})
+    allowed, number = os.sched_getaffinity(0), os.environ.pop("OMP_NUM_THREADS", None)
+    if len(allowed) < 2:
+        return
+    told = "run.threads = 1: the process was started on 1 of"
+    os.sched_setaffinity(0, {min(allowed)})
+    for words, is_told in (["run.backend=cpu"], True), (["run.backend=cpu", "run.threads=1"], False):
+        done = run(folder, "small.txt", *words)
+        checks.that(done.returncode == 0 and "1 thread," in done.stdout and (told in done.stdout) == is_told,
+                    f"bound, {words}: {done.returncode} {done.stdout[-1500:]} {done.stderr[-200:]}")
+    os.sched_setaffinity(0, allowed)
+    if number:
+        os.environ["OMP_NUM_THREADS"] = number
+
+
 def test_no_room(checks, folder):
     """As many as the option allows, where the system starts fewer: by a limit of memory, as by one of processes."""
     program.write_deck(folder, "small", system={"cells": 4, "density": 0.8}, output={"frames_every": 0})
@@ -49,7 +66,7 @@ def test_no_room(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_counts, test_no_room)
+    checks.run(test_counts, test_bound, test_no_room)
     checks.finish()
 
 
