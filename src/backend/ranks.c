@@ -225,3 +225,12 @@ void md_ranks_deal(MdComm *comm, const MdPart *part, int64_t n_all, const MdFram
     md_free(ids);
     md_free(n_rows);
 }
+
+int64_t md_ranks_frame_rows(const MdComm *comm, int64_t n_all, bool by_blocks) {
+    return by_blocks ? md_comm_block_size(comm, n_all) : md_comm_is_root(comm) ? n_all : 0;
+}
+
+void md_ranks_bring(MdComm *comm, const MdPart *part, int64_t n_all, bool by_blocks, const MdFrame *frame) {
+    if (by_blocks) md_ranks_deal(comm, part, n_all, frame);
+    else md_ranks_collect(comm, part, frame);
+}

@@ -39,6 +39,7 @@ typedef struct MdRingSpec {
     int n_slots, n_frames; /* frame buffers; 0: there are only sums */
     unsigned quantities;   /* that a frame can have, MD_FRAME_... */
     int precision;         /* of its numbers: MD_FILE_PRECISION_SINGLE, _DOUBLE */
+    bool by_blocks;        /* of several ranks each gets the rows of its block of ids; else rank 0 gets all */
 } MdRingSpec;
 
 typedef struct MdOutputRequest {

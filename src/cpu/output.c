@@ -28,7 +28,8 @@ static void take_slots(MdCpuContext *c, const MdRingSpec *spec, int64_t n_own, b
                              .room = n_own};
         if (!c->counting) output->parts[k] = part;
     }
-    if (has_ranks && spec->n_frames > 0 && md_comm_is_root(c->comm)) output->whole = take_frame(c, spec, c->n_all);
+    if (has_ranks && spec->n_frames > 0)
+        output->whole = take_frame(c, spec, md_ranks_frame_rows(c->comm, c->n_all, spec->by_blocks));
 }
 
 MdMemory md_cpu_output_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdRingSpec *spec) {
@@ -92,7 +93,7 @@ MdStatus md_cpu_output_wait(void *context, const MdOutputRequest *request, MdOut
     part.frame = narrow(&part.frame, request);
     if (comm) {
         output->frame = narrow(&c->output.whole, request);
-        md_ranks_collect(comm, &part, &output->frame);
+        md_ranks_bring(comm, &part, c->n_all, c->output.spec.by_blocks, &output->frame);
     } else {
         output->frame = part.frame;
     }

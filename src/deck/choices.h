@@ -27,6 +27,7 @@
     X(AUTO, "auto")
 #define MD_CHOICES_TRANSPORT(X)                                                                                        \
     X(STAGED, "staged") X(CUDA_AWARE, "cuda-aware") X(NCCL, "nccl") X(DIRECT, "direct") X(AUTO, "auto")
+#define MD_CHOICES_FRAMES(X) X(ROOT, "root") X(SLABS, "slabs")
 #define MD_CHOICES_BRICK_GRID(X) X(CELLS, "cells") X(DEVICE, "device") X(DEVICE_2, "device-2") X(AUTO, "auto")
 #define MD_CHOICES_BRICK_CELLS(X) X(1, "1") X(2, "2") X(3, "3") X(4, "4") X(6, "6") X(8, "8") X(AUTO, "auto")
 #define MD_CHOICES_STAGING(X) X(REGISTERS, "registers") X(ASYNC, "async") X(AUTO, "auto")
@@ -111,6 +112,8 @@ enum { MD_CHOICES_LAYOUT(MD_ENUM_LAYOUT) };
 enum { MD_CHOICES_SORT(MD_ENUM_SORT) };
 #define MD_ENUM_TRANSPORT(name, word) MD_TRANSPORT_##name,
 enum { MD_CHOICES_TRANSPORT(MD_ENUM_TRANSPORT) };
+#define MD_ENUM_FRAMES(name, word) MD_FRAMES_##name,
+enum { MD_CHOICES_FRAMES(MD_ENUM_FRAMES) };
 #define MD_ENUM_BRICK_GRID(name, word) MD_BRICK_GRID_##name,
 enum { MD_CHOICES_BRICK_GRID(MD_ENUM_BRICK_GRID) };
 #define MD_ENUM_BRICK_CELLS(name, word) MD_BRICK_CELLS_##name,

@@ -207,6 +207,43 @@ static uint64_t count_stored(MdH5Calls *calls, const MdH5md *file, const Series 
     return bytes;
 }
 
+/* Of a row of particles; its room is reserved (h5create.c). A row of many atoms is several chunks, which follow each other; rows of few
+ * atoms share one. */
+static MdH5mdPlace locate(MdH5Calls *calls, const MdH5md *file, const Series *series, int64_t row) {
+    MdH5mdPlace place = {.row_bytes = (int64_t)series->row_bytes / file->spec.n_atoms};
+#if H5_VERSION_GE(1, 10, 5)
+    hsize_t chunk[3] = {1, 1, 3}, bytes = 0;
+    haddr_t address = HADDR_UNDEF;
+    hid_t creation = H5_CALL(calls, H5Dget_create_plist(series->dataset));
+    H5_CALL(calls, H5Pget_chunk(creation, 3, chunk));
+    H5_CALL(calls, H5Pclose(creation));
+    const hsize_t at[3] = {(hsize_t)row / chunk[0] * chunk[0], 0, 0};
+    H5_CALL(calls, H5Dget_chunk_info_by_coord(series->dataset, at, NULL, &address, &bytes));
+    place.first = (int64_t)(address + (hsize_t)row % chunk[0] * series->row_bytes);
+    place.piece_atoms = (int64_t)chunk[1];
+    place.piece_bytes = (int64_t)(bytes / chunk[0]);
+    if (calls->failed || address != HADDR_UNDEF) return place;
+#else
+    (void)row;
+#endif
+    calls->failed = true;
+    md_fail(calls->errors, MD_ERROR_OUTPUT, "%s: HDF5 does not tell where a frame is: take parallel.frames = root",
+            file->path);
+    return place;
+}
+
+/* Row n of a series of particles, which it is to have; by who writes them. */
+static void append_particles(MdH5Calls *calls, MdH5md *file, int quantity, int64_t n, const void *values) {
+    const Series *series = &file->series[quantity];
+    md_h5_set_rows(calls, series, n + 1);
+    if (!file->put) {
+        md_h5_write_rows(calls, series, n, 1, values);
+        return;
+    }
+    const MdH5mdPlace place = locate(calls, file, series, n);
+    if (!calls->failed) calls->failed = !file->put(file->putter, quantity, &place, calls->errors);
+}
+
 MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *thermo, MdErrors *errors) {
     if (file->broken) return MD_ERROR_OUTPUT;
     const void *arrays[MD_H5MD_N_QUANTITIES] = {frame->position, frame->velocity, frame->force, frame->image};
@@ -218,8 +255,7 @@ MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *ther
         const Series *series = &file->series[q];
         if (!arrays[q]) continue;
         const int64_t n = file->timeline[series->timeline].n_rows;
-        md_h5_set_rows(&calls, series, n + 1);
-        md_h5_write_rows(&calls, series, n, 1, arrays[q]);
+        append_particles(&calls, file, q, n, arrays[q]);
         file->stored_bytes += count_stored(&calls, file, series, n);
     }
     if (calls.failed) return give_up(file);
@@ -237,6 +273,12 @@ MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *ther
     else if (full) drain(&calls, file);
     file->appended_s = now_s;
     return calls.failed ? give_up(file) : MD_OK;
+}
+
+void md_h5md_leave_particles(MdH5md *file, MdH5mdPut put, void *user) {
+    md_require(file->spec.compression == MD_COMPRESSION_NONE);
+    file->put = put;
+    file->putter = user;
 }
 
 double md_h5md_commit_due_s(const MdH5md *file) {

@@ -65,17 +65,17 @@ MdTrajectoryContinued md_trajectory_continued(const MdTrajectory *t) {
 }
 
 /* In double precision, and rounded once. */
-static void unwrap(const MdH5mdSpec *spec, MdFrame *frame) {
+void md_trajectory_unwrap(const MdBox *box, int64_t n, MdFrame *frame) {
     bool twice = frame->precision == MD_FILE_PRECISION_DOUBLE;
-    for (int64_t k = 0; k < 3 * spec->n_atoms; k++) {
-        double shift = frame->image[k] * (k % 3 < spec->box.dimension ? spec->box.length[k % 3] : 0);
+    for (int64_t k = 0; k < 3 * n; k++) {
+        double shift = frame->image[k] * (k % 3 < box->dimension ? box->length[k % 3] : 0);
         if (twice) ((double *)frame->position)[k] += shift;
         else ((float *)frame->position)[k] = (float)(((float *)frame->position)[k] + shift);
     }
 }
 
-MdStatus md_trajectory_append(MdTrajectory *t, MdFrame *frame, unsigned due, const MdThermo *thermo, MdErrors *errors) {
-    if (t->spec.h5md.unwrapped && frame->position) unwrap(&t->spec.h5md, frame);
+MdStatus md_trajectory_append(MdTrajectory *t, const MdFrame *frame, unsigned due, const MdThermo *thermo,
+                              MdErrors *errors) {
     MdFrame part = *frame;
     if (!(due & MD_DUE_POSITION)) part.position = NULL;
     if (!(due & MD_DUE_VELOCITY)) part.velocity = NULL;
@@ -86,6 +86,12 @@ MdStatus md_trajectory_append(MdTrajectory *t, MdFrame *frame, unsigned due, con
     if (status == MD_OK && t->xyz && (due & MD_DUE_XYZ)) status = md_xyz_append(t->xyz, frame, thermo, errors);
     return status;
 }
+
+void md_trajectory_leave_particles(MdTrajectory *t, MdH5mdPut put, void *user) {
+    if (t->h5) md_h5md_leave_particles(t->h5, put, user);
+}
+
+const char *md_trajectory_h5_path(const MdTrajectory *t) { return t->spec.h5_path; }
 
 double md_trajectory_commit_due_s(const MdTrajectory *t) { return t->h5 ? md_h5md_commit_due_s(t->h5) : INFINITY; }
 

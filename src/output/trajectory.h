@@ -33,10 +33,16 @@ MdTrajectoryContinued md_trajectory_continued(const MdTrajectory *trajectory);
 MdStatus md_trajectory_check(const MdTrajectorySpec *spec, MdTrajectoryContinued *continued, MdErrors *errors);
 
 /* Writes what is due (bits of output/schedule.h) of a frame that holds the quantities that
- * md_schedule_quantities names.
- * Unwraps the frame's positions where the spec says so. MD_ERROR_OUTPUT: nothing more can be appended. */
-MdStatus md_trajectory_append(MdTrajectory *trajectory, MdFrame *frame, unsigned due, const MdThermo *thermo,
+ * md_schedule_quantities names. MD_ERROR_OUTPUT: nothing more can be appended. */
+MdStatus md_trajectory_append(MdTrajectory *trajectory, const MdFrame *frame, unsigned due, const MdThermo *thermo,
                               MdErrors *errors);
+
+/* Positions of n rows, which come with their images, as output.unwrapped has them. */
+void md_trajectory_unwrap(const MdBox *box, int64_t n, MdFrame *frame);
+
+/* md_h5md_leave_particles for NAME.h5, if there is one. */
+const char *md_trajectory_h5_path(const MdTrajectory *trajectory);
+void md_trajectory_leave_particles(MdTrajectory *trajectory, MdH5mdPut put, void *user);
 
 /* By md_clock_s, when frames will have waited for their commit long enough; INFINITY: none waits. */
 double md_trajectory_commit_due_s(const MdTrajectory *trajectory);

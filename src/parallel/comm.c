@@ -53,9 +53,9 @@ MdComm *md_comm_create(const MdCommEngine *engine, MdErrors *errors) {
 
 void md_comm_destroy(MdComm *comm) {
     if (!comm) return;
-    if (comm->hosts) md_panic_ends_by(NULL);
+    if (!comm->is_duplicate) md_panic_ends_by(NULL);
     comm->engine->finish(comm);
-    md_free(comm->hosts);
+    if (!comm->is_duplicate) md_free(comm->hosts);
     md_free(comm);
 }
 
@@ -63,7 +63,7 @@ MdComm *md_comm_duplicate(const MdComm *comm) {
     if (!comm) return NULL;
     MdComm *other = md_alloc(1, sizeof *other, "communicator");
     *other = *comm;
-    other->hosts = NULL;
+    other->is_duplicate = true;
     other->waited_s = 0;
     other->state = comm->engine->duplicate(comm);
     return other;

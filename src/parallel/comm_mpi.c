@@ -144,7 +144,7 @@ static void finish(MdComm *comm) {
     State *state = comm->state;
     md_free(state->requests);
     md_free(state);
-    if (comm->hosts) MPI_Finalize();
+    if (!comm->is_duplicate) MPI_Finalize();
 }
 
 static void *duplicate(const MdComm *comm) { return make_state(((State *)comm->state)->messages); }

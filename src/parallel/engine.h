@@ -13,9 +13,10 @@ enum { MD_HOST_NAME_SIZE = 64, MD_LIBRARY_NAME_SIZE = 128 };
 typedef struct MdComm {
     const struct MdCommEngine *engine;
     int rank, size, node_size;
-    char (*hosts)[MD_HOST_NAME_SIZE]; /* [size]; NULL in a duplicate */
+    char (*hosts)[MD_HOST_NAME_SIZE]; /* [size] */
     char library[MD_LIBRARY_NAME_SIZE];
     bool serves_threads, takes_device_memory;
+    bool is_duplicate; /* which goes before the first one, whose hosts it has */
     double patience_s, waited_s;
     void *state; /* of the engine */
 } MdComm;

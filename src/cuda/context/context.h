@@ -223,7 +223,7 @@ typedef struct CudaOutput {
     CudaSlot *slots; /* [spec.n_slots]; NULL: there are none */
     char *d_rows, *h_rows;
     CudaFrameBuffer *frames; /* [spec.n_frames] */
-    MdPart whole;            /* rank 0 of several, whose hosts put frames together: the one that its consumer writes */
+    MdPart whole;            /* several processes whose hosts put frames together: the rows that the consumer writes */
     cudaEvent_t joined_copied; /* and whose GPUs do: the end of the last copy of what all frames have on the device */
     bool copies_frames;        /* output.host_memory is not mapped */
     cudaStream_t copy_stream;  /* that of the context, or its own */

@@ -143,7 +143,7 @@ static MdPart part_of(const CudaContext *context, const MdOutputRequest *request
                     .n = frame->n};
 }
 
-/* The rows of all processes by id, on rank 0. */
+/* The rows that this process writes, by id. */
 static MdFrame whole_of(CudaContext *context, const MdOutputRequest *request, const MdPart *part) {
     const MdFrame *whole = &context->output.whole.frame;
     const MdFrame frame = {.step = request->step,
@@ -152,7 +152,7 @@ static MdFrame whole_of(CudaContext *context, const MdOutputRequest *request, co
                            .velocity = has(context, request, 1) ? whole->velocity : NULL,
                            .force = has(context, request, 2) ? whole->force : NULL,
                            .image = has(context, request, 3) ? whole->image : NULL};
-    md_ranks_collect(context->output.ring->comm, part, &frame);
+    md_ranks_bring(context->output.ring->comm, part, context->n_all, context->output.spec.by_blocks, &frame);
     return frame;
 }
 

@@ -45,10 +45,9 @@ static int64_t most_room(const CudaContext *context) {
 
 static uint64_t whole_bytes(const CudaContext *context) {
     const MdRingSpec *spec = &context->output.spec;
-    if (!context->comm || cuda_output_joins(context) || !md_comm_is_root(context->comm) || spec->n_frames == 0)
-        return 0;
-    return md_frame_bytes(context->n_all, spec->quantities, spec->precision) +
-           (uint64_t)context->n_all * sizeof(int32_t);
+    if (!context->comm || cuda_output_joins(context) || spec->n_frames == 0) return 0;
+    const int64_t n = md_ranks_frame_rows(context->comm, context->n_all, spec->by_blocks);
+    return md_frame_bytes(n, spec->quantities, spec->precision) + (uint64_t)n * sizeof(int32_t);
 }
 
 uint64_t cuda_output_host_bytes(const CudaContext *context) {
@@ -126,7 +125,8 @@ static MdStatus allocate_frames(CudaContext *context) {
     for (int k = 0; k < output->spec.n_frames && status == MD_OK; k++)
         status = allocate_frame(context, &output->frames[k], first_room(context));
     if (status == MD_OK && whole_bytes(context) > 0)
-        md_part_prepare(&output->whole, output->spec.quantities, output->spec.precision, context->n_all);
+        md_part_prepare(&output->whole, output->spec.quantities, output->spec.precision,
+                        md_ranks_frame_rows(context->comm, context->n_all, output->spec.by_blocks));
     return status;
 }
 

@@ -1,0 +1,134 @@
+"""parallel.frames = slabs: each rank writes a block of ids, and the file is the one that rank 0 alone, or one process, writes; also of runs
+that go on by other ranks, or are killed. What it cannot do is refused, and what fails on one rank ends all, with its name.
+
+MDMINI_TEST_ONLY: the name of one test; MDMINI_TEST_SEED: of what is random."""
+import os
+import random
+import resource
+import subprocess
+import time
+
+import h5py
+
+import program
+import ranks
+from resuming import run_tests, wait_for
+from test_ranks_bits import DROP, MELT, OUTPUT, PLANE, TWO
+from test_ranks_restart import SMALL, begin, deck, every, go_on, same_particles
+
+random.seed(int(os.environ.get("MDMINI_TEST_SEED", "1")))
+SLABS = "parallel.frames=slabs"
+# Rows of several frames share a page of the file; its box takes two domains.
+FEW = {**MELT, "system": {**MELT["system"], "cells": 4}}
+APART = {"frames_every": 10, "velocities_every": 20, "images_every": 10, "forces_every": 15}
+
+
+def frames(path):
+    """Steps, and {quantity: numbers}."""
+    with h5py.File(path, "r") as h5:
+        group = h5["particles/all"]
+        return list(group["position/step"][...]), {name: group[f"{name}/value"][...] for name in ("position", "velocity", "image")}
+
+
+def test_same_file(checks, folder):
+    for name, system, output, words, numbers in (
+            ("melt", MELT, every(20), "", (2, 8)), ("apart", MELT, APART, "run.precision=double output.precision=double", (3,)),
+            ("few", FEW, {**every(10), "precision": "single"}, "", (2,)), ("unwrapped", DROP, {"images_every": 0, "unwrapped": "on"}, "", (4,)),
+            ("inline", PLANE, {**APART, "precision": "single"}, "output.pipeline=off", (4,))):
+        content = {**system, "system": {**system["system"], **TWO}}
+        file = program.write_deck(folder, name, **content, output={**OUTPUT, **output}).name
+        one = begin(folder, 1, file, "one", *words.split(), SLABS)  # one process has no use for it
+        for n in numbers:
+            done = begin(folder, n, file, "slabs", *words.split(), SLABS)
+            if checks.that(one.code == done.code == 0, f"{name}, {n}: {one.last_lines()} {done.last_lines()}"):
+                same_particles(checks, folder, "one", "slabs", f"{name}, {n} ranks")
+        begin(folder, numbers[0], file, "root", *words.split())
+        same_particles(checks, folder, "root", "slabs", f"{name}, by rank 0")
+
+
+def test_goes_on(checks, folder):
+    """By other ranks, with more frames than the file had room for, and by rank 0 alone."""
+    name = deck(folder, "small")
+    whole = begin(folder, 1, name, "whole", "run.steps=90")
+    checks.that(whole.code == 0, f"{whole.last_lines()}")
+    first = begin(folder, 4, name, "part", SLABS, "run.steps=33")
+    for n, words in ((2, ["run.steps=60"]), (3, ["run.steps=72", "parallel.frames=root"]), (2, ["run.steps=90", SLABS])):
+        done = go_on(folder, n, "part", *words)
+        checks.that(first.code == done.code == 0, f"{n}, {words}: {first.last_lines()} {done.last_lines()}")
+    (steps, expected), (own_steps, own) = (frames(folder / f"{run}.h5") for run in ("whole", "part"))
+    missing = [step for step in steps if step not in own_steps]
+    checks.that(not missing, f"no frames of steps {missing}")
+    for k, step in enumerate(steps):
+        for quantity in expected:
+            one, other = expected[quantity][k], own[quantity][own_steps.index(step)]
+            checks.that(one.tobytes() == other.tobytes(), f"{quantity} of step {step}")
+
+
+def test_kills(checks, folder):
+    """A rank is killed at any moment: what was committed is there, and right."""
+    name = deck(folder, "killed", run={"steps": 100000}, output={**every(5), "commit_frames": 3})
+    for k in range(4):
+        for path in folder.glob("killed.*[v5]"):
+            path.unlink()
+        started = ranks.start(3, name, SLABS, folder=folder)
+        wait_for(folder / "killed.csv")
+        time.sleep(random.uniform(0.1, 0.8))
+        os.kill(started.processes()[k % 3], 9)
+        done = started.wait(folder, "killed", 60)
+        checks.that(done.code not in (0, None), f"kill {k}: exit code {done.code}")
+        mended = program.run("--recover", "killed.h5", folder=folder)
+        if not checks.that(mended.code == 0, f"kill {k}: {mended.last_lines()}"):
+            continue
+        steps, found = frames(folder / "killed.h5")
+        checks.that(len(steps) > 3, f"kill {k}: {len(steps)} frames")
+        program.run(name, "output.name=whole", f"run.steps={steps[-1]}", folder=folder)
+        expected = frames(folder / "whole.h5")[1]
+        for quantity in found:
+            checks.that(found[quantity].tobytes() == expected[quantity][:len(steps)].tobytes(), f"kill {k}: {quantity} of {len(steps)} frames")
+
+
+def test_full_disk(checks, folder):
+    """A rank that finds no room: one message with its name, exit code 4, and the frames of before."""
+    name = deck(folder, "full", run={"steps": 100000})
+    started = ranks.start(4, name, SLABS, folder=folder)
+    wait_for(folder / "full.csv")
+    time.sleep(0.3)
+    resource.prlimit(started.processes()[2], resource.RLIMIT_FSIZE, (3000000, 3000000))
+    done = started.wait(folder, "full", 60)
+    told = [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
+    checks.that(done.code == 4, f"full disk: exit code {done.code}, {done.last_lines()}")
+    checks.that(len(told) == 1 and "full.h5" in told[0] and "rank 2" in told[0] and "File too large" in told[0], f"full disk: {told}")
+    steps = frames(folder / "full.h5")[0]
+    checks.that(len(steps) > 5 and steps == list(range(0, 5 * len(steps), 5)), f"full disk: steps {steps}")
+
+
+def test_folders_apart(checks, folder):
+    """Ranks that do not see the same folder; or see a file of the same name there."""
+    name = deck(folder, "apart")
+    words = [program.program(), str(folder / name), SLABS]
+    for what in ("none", "another"):
+        for k in (0, 1):
+            (folder / f"{what}{k}").mkdir()
+        if what == "another":
+            (folder / "another1/apart.h5").write_bytes(b"something else")
+        command = [ranks.LAUNCHER, "-n", "1", "-wdir", str(folder / f"{what}0"), *words, ":", "-n", "1", "-wdir", str(folder / f"{what}1"), *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, **ranks.ENVIRONMENT})
+        told = "No such file" if what == "none" else "it is another file here"
+        checks.that(done.returncode == 4 and "rank 1" in done.stderr and told in done.stderr and "take root" in done.stderr,
+                    f"{what}: {done.returncode} {done.stderr[-600:]}")
+    left = (folder / "another1/apart.h5").read_bytes()
+    checks.that(left == b"something else", f"the other file was written to: {left[:100]}")
+
+
+def test_refused(checks, folder):
+    name = deck(folder, "refused")
+    for word in ("output.compression=gzip-1", "output.xyz_every=10"):
+        for n in (1, 2):
+            done = begin(folder, n, name, "refused", SLABS, word)
+            checks.that(done.code == 2 and f"parallel.frames: slabs does not go with {word.split('=')[0]}" in done.stderr and "take root" in done.stderr,
+                        f"{word}, {n}: {done.code} {done.stderr[-300:]}")
+
+
+if __name__ == "__main__":
+    ranks.require()
+    run_tests(test_same_file, test_goes_on, test_kills, test_full_disk, test_folders_apart, test_refused)
