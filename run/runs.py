@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import tempfile
-import textwrap
 import threading
 import time
 from datetime import datetime, timezone
@@ -34,7 +33,9 @@ def messages(told):
     """The errors among what the program wrote to stderr; where there are none all that stands there as one, as of a launcher that
     could not start it."""
     lines = [line.strip() for line in told.splitlines() if line.strip("- ")]
-    own = [line for line in lines if line.startswith("mdmini: error: ")] or lines and [" ".join(lines)]
+    own = [line for line in lines if line.startswith("mdmini: error: ")]
+    if lines and not own:
+        own = [" ".join(lines)]
     return [line.replace("mdmini: error: ", "").replace("command line: ", "") for line in own]
 
 
@@ -144,7 +145,8 @@ class Run:
             raise NotRun("time", "ended by a signal")
         if code == 2:
             raise NotRun("refused", "refused: " + message)
-        message = textwrap.shorten(message, 300, placeholder=" ...")
+        if len(message) > 400:  # what a launcher says begins, or ends, with the reason
+            message = f"{message[:200]} ... {message[-200:]}"
         if any(words in self.told for words in LAUNCHER_REFUSES):
             raise NotRun("refused", "refused by the launcher: " + message)
         if code not in (0, 3):  # 3: the physics failed, which the report says

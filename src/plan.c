@@ -20,6 +20,7 @@
 #include "output/path.h"
 #include "output/schedule.h"
 #include "parallel/comm.h"
+#include "parallel/launcher.h"
 #include "report/places.h"
 #include "simulation.h"
 
@@ -101,33 +102,38 @@ typedef struct Processors {
     int n;
 } Processors;
 
+static int read_allowed(cpu_set_t *set) {
+    CPU_ZERO(set);
+    sched_getaffinity(0, sizeof *set, set);
+    return CPU_COUNT(set);
+}
+
 static Processors own_processors(const MdComm *comm) {
     cpu_set_t set;
-    CPU_ZERO(&set);
-    sched_getaffinity(0, sizeof set, &set);
+    const int n = read_allowed(&set);
     const char *host = md_comm_host(comm, md_comm_rank(comm));
     MdChecksum mark = md_checksum_begin();
     md_checksum_add(&mark, &set, sizeof set);
     md_checksum_add(&mark, host, strlen(host));
-    return (Processors){.mark = md_checksum_value(&mark), .n = CPU_COUNT(&set)};
+    return (Processors){.mark = md_checksum_value(&mark), .n = n};
 }
 
 static bool are_threads_given(const MdRecord *r) {
     return r->config->run_threads != MD_AUTO_INT || getenv("OMP_NUM_THREADS");
 }
 
-/* One process, for which run.threads = auto takes what a launcher, a batch system or taskset has left it. */
+/* One process that its launcher has bound: mpirun does so without being asked. */
 static void tell_binding(MdRecord *r) {
-    if (r->comm || are_threads_given(r) || r->ops != md_backend_find("cpu")) return;
     cpu_set_t set;
-    CPU_ZERO(&set);
+    const int n_allowed = read_allowed(&set);
     const long n_there = sysconf(_SC_NPROCESSORS_ONLN);
-    if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) >= n_there) return;
+    if (r->comm || are_threads_given(r) || r->machine.n_threads == 0 || !md_launcher_is_there() || n_allowed >= n_there)
+        return;
     char value[24];
-    snprintf(value, sizeof value, "%d", CPU_COUNT(&set));
+    snprintf(value, sizeof value, "%d", r->machine.n_threads);
     md_choices_add(&r->choices, "run.threads", value,
-                   "the process was started on %d of %ld processors (mpirun binds to a core: --bind-to none)",
-                   CPU_COUNT(&set), n_there);
+                   "its launcher has bound the process to %d of %ld processors (mpirun --bind-to none does not)",
+                   n_allowed, n_there);
 }
 
 /* How many processes may use the same processors, which run.threads = auto shares out among them. */
@@ -154,6 +160,19 @@ static void share_processors(MdSimulation *s) {
                        own.n == 1 ? "" : "s");
 }
 
+/* Where all write frames, nothing may move in the file, and there is no text. */
+static MdStatus check_frames(const MdRecord *r) {
+    const MdConfig *c = r->config;
+    if (c->parallel_frames != MD_FRAMES_ALL) return MD_OK;
+    const int other = c->output_compression != MD_COMPRESSION_NONE ? MD_OPTION_output_compression
+                      : c->output_xyz_every > 0                    ? MD_OPTION_output_xyz_every
+                                                                   : -1;
+    if (other < 0) return MD_OK;
+    return md_fail(r->errors, MD_ERROR_INPUT, "%s: parallel.frames = all does not go with %s (%s): take root",
+                   md_deck_origin(r->deck, MD_OPTION_parallel_frames), md_option_name(other),
+                   md_deck_origin(r->deck, other));
+}
+
 /* What several processes cannot do together. */
 static MdStatus check_processes(MdSimulation *s) {
     MdRecord *r = &s->record;
@@ -164,9 +183,10 @@ static MdStatus check_processes(MdSimulation *s) {
                          "output.pipeline: on needs an MPI with MPI_THREAD_MULTIPLE, which %s is not here: take off",
                          md_comm_library(r->comm));
     if (*r->config->report_neighbors)
-        status = md_fail(r->errors, MD_ERROR_INPUT, "%s: report.neighbors: of one process alone; %d were started",
+        status = md_fail(r->errors, MD_ERROR_INPUT,
+                         "%s: report.neighbors: of one process alone, and %d were started: start one, or leave it out",
                          md_deck_origin(r->deck, MD_OPTION_report_neighbors), md_comm_size(r->comm));
-    return status;
+    return check_frames(r) == MD_OK ? status : MD_ERROR_INPUT;
 }
 
 /* Where the random numbers of the start are made. A run that goes on makes none. */

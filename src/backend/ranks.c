@@ -226,11 +226,13 @@ void md_ranks_deal(MdComm *comm, const MdPart *part, int64_t n_all, const MdFram
     md_free(n_rows);
 }
 
-int64_t md_ranks_frame_rows(const MdComm *comm, int64_t n_all, bool by_blocks) {
-    return by_blocks ? md_comm_block_size(comm, n_all) : md_comm_is_root(comm) ? n_all : 0;
+int64_t md_ranks_frame_room(const MdComm *comm, int64_t n_all, bool by_blocks) {
+    const int64_t n_block = md_comm_block_size(comm, n_all);
+    if (by_blocks) return n_block > 0 ? n_block : 1;
+    return md_comm_is_root(comm) ? n_all : 0;
 }
 
-void md_ranks_bring(MdComm *comm, const MdPart *part, int64_t n_all, bool by_blocks, const MdFrame *frame) {
+void md_ranks_send_frame(MdComm *comm, const MdPart *part, int64_t n_all, bool by_blocks, const MdFrame *frame) {
     if (by_blocks) md_ranks_deal(comm, part, n_all, frame);
     else md_ranks_collect(comm, part, frame);
 }

@@ -44,9 +44,10 @@ void md_ranks_collect(MdComm *comm, const MdPart *part, const MdFrame *whole);
  * rank has. Floating-point numbers of ids that nobody has are NaN. */
 void md_ranks_deal(MdComm *comm, const MdPart *part, int64_t n_all, const MdFrame *block);
 
-/* What this rank gets of a frame of n_all atoms: all on rank 0, or the rows of each rank's block; and its rows. */
-int64_t md_ranks_frame_rows(const MdComm *comm, int64_t n_all, bool by_blocks);
-void md_ranks_bring(MdComm *comm, const MdPart *part, int64_t n_all, bool by_blocks, const MdFrame *frame);
+/* Rows that there must be room for on this rank, for frames of n_all atoms: of all on rank 0; by_blocks: of the block of each rank, one at
+ * least, as NULL is a quantity that is not there. And md_ranks_deal or md_ranks_collect, for such a frame. */
+int64_t md_ranks_frame_room(const MdComm *comm, int64_t n_all, bool by_blocks);
+void md_ranks_send_frame(MdComm *comm, const MdPart *part, int64_t n_all, bool by_blocks, const MdFrame *frame);
 
 /* Of the arrays of a frame that are not NULL. */
 unsigned md_frame_quantities(const MdFrame *frame);

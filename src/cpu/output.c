@@ -29,7 +29,7 @@ static void take_slots(MdCpuContext *c, const MdRingSpec *spec, int64_t n_own, b
         if (!c->counting) output->parts[k] = part;
     }
     if (has_ranks && spec->n_frames > 0)
-        output->whole = take_frame(c, spec, md_ranks_frame_rows(c->comm, c->n_all, spec->by_blocks));
+        output->whole = take_frame(c, spec, md_ranks_frame_room(c->comm, c->n_all, spec->by_blocks));
 }
 
 MdMemory md_cpu_output_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdRingSpec *spec) {
@@ -93,7 +93,7 @@ MdStatus md_cpu_output_wait(void *context, const MdOutputRequest *request, MdOut
     part.frame = narrow(&part.frame, request);
     if (comm) {
         output->frame = narrow(&c->output.whole, request);
-        md_ranks_bring(comm, &part, c->n_all, c->output.spec.by_blocks, &output->frame);
+        md_ranks_send_frame(comm, &part, c->n_all, c->output.spec.by_blocks, &output->frame);
     } else {
         output->frame = part.frame;
     }

@@ -9,7 +9,8 @@
  *
  * Each atom looks at all of its partners by itself, so atoms are independent of each other: blocks of them, whose size
  * does not depend on the number of threads, are shared out among the threads, and their totals are added in the order of the
- * blocks. Several processes judge a slice of the box each (slices.h). What is done with a pair is a visitor: one adds forces and energies, one adds the bounds of rounding. */
+ * blocks. What is done with a pair is a visitor: one adds forces and energies, one adds the bounds of rounding. Of several
+ * processes each judges a slab of the box (slabs.h). */
 #include "cpu/reference.h"
 
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 #include "base/memory.h"
 #include "base/stop.h"
-#include "cpu/slices.h"
+#include "cpu/slabs.h"
 
 /* Added to the cutoff when cells are sized: covers the rounding of position / width. */
 static const double rounding_margin = 1 + 1e-9;
@@ -300,6 +301,8 @@ static void add_totals(Totals *totals, const Totals *block) {
     totals->scales.extent = fmax(totals->scales.extent, block->scales.extent);
 }
 
+_Static_assert(sizeof(Totals) == 4 * sizeof(MdSums) + 3 * sizeof(double), "doubles alone");
+
 static void add_over_ranks(const MdComm *comm, Totals *totals) {
     double extent = totals->scales.extent;
     md_comm_largest(comm, &extent, 1);
@@ -307,11 +310,11 @@ static void add_over_ranks(const MdComm *comm, Totals *totals) {
     totals->scales.extent = extent;
 }
 
-/* Each atom of the slice with every other within reach; totals of all slices. */
-static Totals visit_pairs(const Visitor *visitor, const MdSlice *slice) {
+/* Each atom of the slab with every other within reach; totals of all slabs. */
+static Totals visit_pairs(const Visitor *visitor, const MdSlab *slab) {
     enum { BLOCK = 512 }; /* so that 32,000 atoms keep 60 threads busy */
-    const int64_t n_atoms = slice->system.n_atoms, n_blocks = (n_atoms + BLOCK - 1) / BLOCK;
-    Cells cells = make_cells(&slice->system, slice->position, visitor->reach);
+    const int64_t n_atoms = slab->system.n_atoms, n_blocks = (n_atoms + BLOCK - 1) / BLOCK;
+    Cells cells = make_cells(&slab->system, slab->position, visitor->reach);
     Totals *blocks = md_alloc((size_t)n_blocks, sizeof *blocks, "reference totals"), totals = {0};
 #pragma omp parallel for schedule(dynamic)
     for (int64_t b = 0; b < n_blocks; b++) {
@@ -319,21 +322,21 @@ static Totals visit_pairs(const Visitor *visitor, const MdSlice *slice) {
         blocks[b] = (Totals){0};
         if (md_stop_requested()) continue;
         for (int64_t slot = b * BLOCK; slot < end; slot++)
-            if (!slice->is_judged || slice->is_judged[cells.atom[slot]]) visit_atom(visitor, &cells, slot, &blocks[b]);
+            if (!slab->is_judged || slab->is_judged[cells.atom[slot]]) visit_atom(visitor, &cells, slot, &blocks[b]);
     }
     for (int64_t b = 0; b < n_blocks; b++) add_totals(&totals, &blocks[b]);
     md_free(blocks);
     free_cells(&cells);
-    add_over_ranks(slice->whole->comm, &totals);
+    add_over_ranks(slab->whole->comm, &totals);
     return totals;
 }
 
-static Visitor force_visitor(const MdSlice *slice, double *force) {
+static Visitor force_visitor(const MdSlab *slab, double *force) {
     return (Visitor){.visit = add_pair,
-                     .system = &slice->system,
-                     .reach = slice->system.potential.cutoff_max,
-                     .shift = slice->system.potential.shift,
-                     .force = md_slice_rows(slice, force, 3)};
+                     .system = &slab->system,
+                     .reach = slab->system.potential.cutoff_max,
+                     .shift = slab->system.potential.shift,
+                     .force = md_slab_rows(slab, force, 3)};
 }
 
 static MdSums finished_sums(const Totals *totals) {
@@ -343,17 +346,17 @@ static MdSums finished_sums(const Totals *totals) {
 }
 
 void md_reference_forces(const MdSystem *system, const double *position, double *force, MdSums *sums) {
-    MdSlice slice = md_slice_take(system, position, system->potential.cutoff_max);
-    const Visitor visitor = force_visitor(&slice, force);
-    const Totals totals = visit_pairs(&visitor, &slice);
+    MdSlab slab = md_slab_take(system, position, system->potential.cutoff_max);
+    const Visitor visitor = force_visitor(&slab, force);
+    const Totals totals = visit_pairs(&visitor, &slab);
     *sums = finished_sums(&totals);
-    md_slice_return(&slice, visitor.force, force, 3);
-    md_slice_free(&slice);
+    md_slab_return(&slab, visitor.force, force, 3);
+    md_slab_free(&slab);
 }
 
 void md_reference_forces_brute(const MdSystem *system, const double *position, double *force, MdSums *sums) {
-    const MdSlice slice = {.whole = system, .system = *system, .position = position};
-    const Visitor visitor = force_visitor(&slice, force);
+    const MdSlab slab = {.whole = system, .system = *system, .position = position};
+    const Visitor visitor = force_visitor(&slab, force);
     Totals totals = {0};
     for (int64_t i = 0; i < system->n_atoms; i++) {
         const Place x_i = place_of(&position[3 * i]);
@@ -371,21 +374,21 @@ void md_reference_bounds(const MdSystem *system, const double *position, double 
     /* Pairs this far beyond the cutoff are looked at, in case that rounding brings them in: more than enough where the
      * places are worth anything. */
     const double reach = 1.05 * system->potential.cutoff_max;
-    MdSlice slice = md_slice_take(system, position, reach);
+    MdSlab slab = md_slab_take(system, position, reach);
     Visitor visitor = {.visit = add_limits,
-                       .system = &slice.system,
+                       .system = &slab.system,
                        .reach = reach,
                        .shift = system->potential.shift,
                        .roundoff = roundoff,
                        .accumulate = accumulate,
                        .shake = shake,
                        .longest = wide,
-                       .force_bound = md_slice_rows(&slice, force_bound, 1)};
+                       .force_bound = md_slab_rows(&slab, force_bound, 1)};
     for (int a = 0; a < system->box.dimension; a++)
         if (system->box.periodic[a]) visitor.longest = fmax(visitor.longest, system->box.length[a]);
-    const Totals totals = visit_pairs(&visitor, &slice);
-    md_slice_return(&slice, visitor.force_bound, force_bound, 1);
-    md_slice_free(&slice);
+    const Totals totals = visit_pairs(&visitor, &slab);
+    md_slab_return(&slab, visitor.force_bound, force_bound, 1);
+    md_slab_free(&slab);
     *sums_bound = totals.sums_bound;
     sums_bound->potential += 6 * sqrt(totals.shaken_sq.potential);
     sums_bound->virial += 6 * sqrt(totals.shaken_sq.virial);

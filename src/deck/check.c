@@ -181,26 +181,11 @@ static void check_grid(const MdDeck *deck, MdErrors *errors) {
             md_deck_origin(deck, MD_OPTION_parallel_grid), n, n == 1 ? "" : "s");
 }
 
-/* Where parallel.frames = slabs has every process write, nothing may move and there is no text. */
-static void check_frames(const MdDeck *deck, MdErrors *errors) {
-    const MdConfig *c = &deck->config;
-    if (c->parallel_frames != MD_FRAMES_SLABS) return;
-    const int other = c->output_compression != MD_COMPRESSION_NONE ? MD_OPTION_output_compression
-                      : c->output_xyz_every > 0                    ? MD_OPTION_output_xyz_every
-                                                                   : -1;
-    if (other < 0) return;
-    char *value = md_deck_value_text(deck, other);
-    md_fail(errors, MD_ERROR_INPUT, "%s: parallel.frames: slabs does not go with %s = %s (%s): take root",
-            md_deck_origin(deck, MD_OPTION_parallel_frames), md_option_name(other), value, md_deck_origin(deck, other));
-    free(value);
-}
-
 void md_deck_check(MdDeck *deck, MdErrors *errors) {
     for (int k = 0; k < N_NEEDS; k++) check_need(deck, &needs[k], errors);
     check_images(deck, errors);
     check_registers(deck, errors);
     check_grid(deck, errors);
-    check_frames(deck, errors);
     int n_targets = deck->config.ensemble_target.n;
     if (n_targets > 2)
         md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read %d values; allowed: one, or two for a ramp",

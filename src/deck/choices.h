@@ -27,7 +27,7 @@
     X(AUTO, "auto")
 #define MD_CHOICES_TRANSPORT(X)                                                                                        \
     X(STAGED, "staged") X(CUDA_AWARE, "cuda-aware") X(NCCL, "nccl") X(DIRECT, "direct") X(AUTO, "auto")
-#define MD_CHOICES_FRAMES(X) X(ROOT, "root") X(SLABS, "slabs")
+#define MD_CHOICES_FRAMES(X) X(ROOT, "root") X(ALL, "all")
 #define MD_CHOICES_BRICK_GRID(X) X(CELLS, "cells") X(DEVICE, "device") X(DEVICE_2, "device-2") X(AUTO, "auto")
 #define MD_CHOICES_BRICK_CELLS(X) X(1, "1") X(2, "2") X(3, "3") X(4, "4") X(6, "6") X(8, "8") X(AUTO, "auto")
 #define MD_CHOICES_STAGING(X) X(REGISTERS, "registers") X(ASYNC, "async") X(AUTO, "auto")

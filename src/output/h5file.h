@@ -39,6 +39,8 @@ typedef struct Series {
     hsize_t row[3]; /* extents with one frame: {1, ...} */
     char *rows;     /* BUFFER_ROWS rows that wait to be written; NULL for particles */
     size_t row_bytes;
+    MdH5mdPlace first;  /* of row 0, where others write rows of particles; piece_atoms 0: not known yet */
+    int64_t chunk_rows; /* that share a piece */
 } Series;
 
 typedef struct Timeline {

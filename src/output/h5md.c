@@ -22,6 +22,9 @@
 #include "output/path.h"
 #include "output/superblock.h"
 
+/* Where chunks are. */
+#define CAN_LOCATE H5_VERSION_GE(1, 10, 5)
+
 void md_h5_release(MdH5Calls *calls, MdH5md *file) {
     if (!file) return;
     for (int k = 0; k < N_SERIES; k++) {
@@ -207,34 +210,45 @@ static uint64_t count_stored(MdH5Calls *calls, const MdH5md *file, const Series 
     return bytes;
 }
 
-/* Of a row of particles; its room is reserved (h5create.c). A row of many atoms is several chunks, which follow each other; rows of few
- * atoms share one. */
-static MdH5mdPlace locate(MdH5Calls *calls, const MdH5md *file, const Series *series, int64_t row) {
-    MdH5mdPlace place = {.row_bytes = (int64_t)series->row_bytes / file->spec.n_atoms};
-#if H5_VERSION_GE(1, 10, 5)
-    hsize_t chunk[3] = {1, 1, 3}, bytes = 0;
-    haddr_t address = HADDR_UNDEF;
+/* Chunks follow each other in the file, as they have no index (h5create.c): a frame of many atoms is several, frames of few atoms share
+ * one. HDF5 walks through all chunks before the one that it is asked for; so it is asked once, for the first and for that of this row. */
+static void find_first(MdH5Calls *calls, const MdH5md *file, Series *series, int64_t row) {
+#if CAN_LOCATE
+    hsize_t chunk[3] = {1, 1, 3}, bytes[2] = {0, 0};
+    haddr_t address[2] = {HADDR_UNDEF, HADDR_UNDEF};
     hid_t creation = H5_CALL(calls, H5Dget_create_plist(series->dataset));
     H5_CALL(calls, H5Pget_chunk(creation, 3, chunk));
     H5_CALL(calls, H5Pclose(creation));
-    const hsize_t at[3] = {(hsize_t)row / chunk[0] * chunk[0], 0, 0};
-    H5_CALL(calls, H5Dget_chunk_info_by_coord(series->dataset, at, NULL, &address, &bytes));
-    place.first = (int64_t)(address + (hsize_t)row % chunk[0] * series->row_bytes);
-    place.piece_atoms = (int64_t)chunk[1];
-    place.piece_bytes = (int64_t)(bytes / chunk[0]);
-    if (calls->failed || address != HADDR_UNDEF) return place;
+    const hsize_t n_pieces = (series->row[1] - 1) / chunk[1] + 1, group = (hsize_t)row / chunk[0],
+                  at[2][3] = {{0, 0, 0}, {group * chunk[0], (n_pieces - 1) * chunk[1], 0}};
+    for (int k = 0; k < 2; k++)
+        H5_CALL(calls, H5Dget_chunk_info_by_coord(series->dataset, at[k], NULL, &address[k], &bytes[k]));
+    if (calls->failed) return;
+    series->chunk_rows = (int64_t)chunk[0];
+    series->first = (MdH5mdPlace){(int64_t)address[0], (int64_t)chunk[1], (int64_t)bytes[0],
+                                  (int64_t)series->row_bytes / file->spec.n_atoms};
+    if (address[0] != HADDR_UNDEF && address[1] == address[0] + ((group + 1) * n_pieces - 1) * bytes[0]) return;
 #else
-    (void)row;
+    (void)series, (void)row;
 #endif
     calls->failed = true;
-    md_fail(calls->errors, MD_ERROR_OUTPUT, "%s: HDF5 does not tell where a frame is: take parallel.frames = root",
+    md_fail(calls->errors, MD_ERROR_OUTPUT, "%s: its frames do not follow each other: take parallel.frames = root",
             file->path);
+}
+
+static MdH5mdPlace locate(MdH5Calls *calls, const MdH5md *file, Series *series, int64_t row) {
+    if (series->first.piece_atoms == 0) find_first(calls, file, series, row);
+    MdH5mdPlace place = series->first;
+    if (calls->failed) return place;
+    const int64_t n_pieces = ((int64_t)series->row[1] - 1) / place.piece_atoms + 1;
+    place.first +=
+        row / series->chunk_rows * n_pieces * place.piece_bytes + row % series->chunk_rows * (int64_t)series->row_bytes;
     return place;
 }
 
 /* Row n of a series of particles, which it is to have; by who writes them. */
 static void append_particles(MdH5Calls *calls, MdH5md *file, int quantity, int64_t n, const void *values) {
-    const Series *series = &file->series[quantity];
+    Series *series = &file->series[quantity];
     md_h5_set_rows(calls, series, n + 1);
     if (!file->put) {
         md_h5_write_rows(calls, series, n, 1, values);
@@ -275,10 +289,13 @@ MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *ther
     return calls.failed ? give_up(file) : MD_OK;
 }
 
-void md_h5md_leave_particles(MdH5md *file, MdH5mdPut put, void *user) {
+MdStatus md_h5md_leave_particles(MdH5md *file, MdH5mdPut put, void *user, MdErrors *errors) {
     md_require(file->spec.compression == MD_COMPRESSION_NONE);
+    if (!CAN_LOCATE)
+        return md_fail(errors, MD_ERROR_OUTPUT, "parallel.frames = all needs HDF5 1.10.5 or newer: take root");
     file->put = put;
     file->putter = user;
+    return MD_OK;
 }
 
 double md_h5md_commit_due_s(const MdH5md *file) {

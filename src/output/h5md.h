@@ -47,7 +47,7 @@ typedef struct MdH5mdKept {
     int64_t n_frames;                        /* that it has of positions up to there, at least */
 } MdH5mdKept;
 
-/* Where rows of one row an atom are in the file: atom i begins piece_bytes * (i / piece_atoms) + row_bytes * (i % piece_atoms) bytes behind
+/* Where the particles of a frame lie in the file: atom i begins piece_bytes * (i / piece_atoms) + row_bytes * (i % piece_atoms) bytes behind
  * `first`. */
 typedef struct MdH5mdPlace {
     int64_t first, piece_atoms, piece_bytes, row_bytes;
@@ -63,9 +63,9 @@ MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, const MdH5mdKep
 MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *thermo, MdErrors *errors);
 
 /* From now on append leaves the particles of a frame to `put`, which writes them to the file by itself, to where they belong; false: it
- * has failed, and told why. Not for files with compression. */
+ * has failed, and told why. Not for files with compression; an error with an HDF5 that does not tell where chunks are (before 1.10.5). */
 typedef bool (*MdH5mdPut)(void *user, int quantity, const MdH5mdPlace *place, MdErrors *errors);
-void md_h5md_leave_particles(MdH5md *file, MdH5mdPut put, void *user);
+MdStatus md_h5md_leave_particles(MdH5md *file, MdH5mdPut put, void *user, MdErrors *errors);
 
 /* By md_clock_s, when frames will have waited for their commit as long as the spec allows; INFINITY: none waits. append looks
  * at it as well, but nobody knows when the next frame comes. */

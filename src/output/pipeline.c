@@ -6,12 +6,11 @@
 #include <signal.h>
 #include <time.h>
 
-#include "backend/ranks.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/nvtx.h"
 #include "output/schedule.h"
-#include "output/slabs.h"
+#include "output/collective.h"
 #include "parallel/comm.h"
 
 /* Requests on their way at once. Their sums are small, so there are many: rows of every step find room while a frame is written. */
@@ -28,9 +27,9 @@ struct MdPipeline {
     MdRing *ring;
     Item items[N_SLOTS];
     MdTrajectory *files;
-    MdSlabs *slabs; /* parallel.frames = slabs, and there are frames; NULL: rank 0 writes all that there is of them */
-    int64_t n_rows; /* of a frame that is here */
-    bool threaded;  /* output.pipeline = on */
+    MdCollective *collective; /* parallel.frames = all, and there are frames; NULL: rank 0 writes them */
+    int64_t n_rows;           /* of a frame that is here */
+    bool threaded;            /* output.pipeline = on */
     pthread_t writer;
     MdTraceTrack *steps_track, *writer_track; /* in line one and the same */
 
@@ -59,7 +58,7 @@ MdRingSpec md_pipeline_ring(const MdConfig *config) {
                                                 : 1,
                         .quantities = quantities,
                         .precision = config->output_precision,
-                        .by_blocks = config->parallel_frames == MD_FRAMES_SLABS};
+                        .by_blocks = config->parallel_frames == MD_FRAMES_ALL};
 }
 
 bool md_pipeline_uses(const MdConfig *config, int option) {
@@ -75,8 +74,9 @@ static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *out
     frame.time = thermo->time;
     const double start_s = md_clock_s();
     md_nvtx_begin("append", frame.step);
-    MdStatus status = p->slabs ? md_slabs_append(p->slabs, p->files, &frame, item->due, thermo, p->errors)
-                               : md_trajectory_append(p->files, &frame, item->due, thermo, p->errors);
+    MdStatus status = p->collective
+                          ? md_collective_append(p->collective, p->files, &frame, item->due, thermo, p->errors)
+                          : md_trajectory_append(p->files, &frame, item->due, thermo, p->errors);
     md_nvtx_end();
     const double end_s = md_clock_s();
     md_trace_span(p->writer_track, MD_TRACE_WRITE, "append", start_s, end_s, frame.step);
@@ -101,7 +101,7 @@ static MdStatus write_item(MdPipeline *p, const Item *item) {
     if (has_frame && p->spec.config->output_unwrapped == MD_ON && output.frame.position)
         md_trajectory_unwrap(p->spec.box, p->n_rows, &output.frame);
     if (!md_comm_is_root(p->ring->comm))
-        return has_frame && p->slabs ? md_slabs_follow(p->slabs, &output.frame, p->errors) : MD_OK;
+        return has_frame && p->collective ? md_collective_follow(p->collective, &output.frame, p->errors) : MD_OK;
     MdThermo thermo = md_thermo_from_sums(&output.sums, p->spec.box, p->spec.n_atoms, item->request.step,
                                           p->spec.config->run_timestep, item->heat);
     if (item->due & MD_DUE_THERMO) {
@@ -130,7 +130,7 @@ static void commit_file(MdPipeline *p, bool sync) {
     unlock(p);
     const double start_s = md_clock_s();
     md_nvtx_begin("commit", -1);
-    if (status == MD_OK && p->slabs && sync) status = md_slabs_sync(p->slabs, p->errors);
+    if (p->collective && sync) status = md_collective_sync(p->collective, status, p->errors);
     if (status == MD_OK && p->files) status = md_trajectory_commit(p->files, sync, p->errors);
     md_nvtx_end();
     md_trace_span(p->writer_track, MD_TRACE_WRITE, "commit", start_s, md_clock_s(), -1);
@@ -185,6 +185,7 @@ static MdStatus start_writer(MdPipeline *p, MdErrors *errors) {
 /* --- the producer ---------------------------------------------------------------------------------------------------- */
 
 static void destroy(MdPipeline *p) {
+    md_collective_close(p->collective);
     md_comm_destroy(p->ring->comm);
     md_ring_destroy(p->ring);
     md_errors_destroy(p->errors);
@@ -197,7 +198,7 @@ MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
     const bool on = spec->config->output_pipeline == MD_ON;
     p->spec = *spec;
     p->spec.trajectory = NULL;
-    p->n_rows = md_ranks_frame_rows(spec->comm, spec->n_atoms, ring.by_blocks);
+    p->n_rows = ring.by_blocks ? md_comm_block_size(spec->comm, spec->n_atoms) : spec->n_atoms;
     p->ring = md_ring_create(&ring);
     p->ring->comm = md_comm_duplicate(spec->comm);
     p->errors = md_errors_create();
@@ -210,12 +211,12 @@ MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
         else p->statistics.file_bytes = md_trajectory_file_bytes(p->files); /* that an XYZ file that goes on has */
     }
     if (spec->comm && ring.by_blocks && ring.n_frames > 0) {
-        p->slabs = md_slabs_open(p->ring->comm, p->files, status, spec->n_atoms, errors);
-        if (!p->slabs) status = MD_ERROR_OUTPUT;
+        const char *path = p->files ? spec->trajectory->h5_path : NULL;
+        p->collective = md_collective_open(p->ring->comm, p->files, path, status, spec->n_atoms, errors);
+        if (!p->collective) status = MD_ERROR_OUTPUT;
     }
     if (status == MD_OK && on) status = start_writer(p, errors);
     if (status == MD_OK) return p;
-    md_slabs_close(p->slabs, errors);
     md_trajectory_close(p->files, errors);
     destroy(p);
     return NULL;
@@ -343,8 +344,9 @@ MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
     }
     MdTraceTrack *track = p->files ? p->steps_track : NULL;
     const double start_s = md_clock_s();
-    MdStatus shared = md_slabs_close(p->slabs, errors), closed = md_trajectory_close(p->files, errors);
-    if (closed == MD_OK) closed = shared;
+    const MdStatus synced = p->collective ? md_collective_sync(p->collective, status, errors) : MD_OK;
+    MdStatus closed = md_trajectory_close(p->files, errors);
+    if (closed == MD_OK) closed = synced;
     md_trace_span(track, MD_TRACE_WRITE, "close", start_s, md_clock_s(), -1);
     destroy(p);
     return status == MD_OK ? closed : status;

@@ -87,11 +87,9 @@ MdStatus md_trajectory_append(MdTrajectory *t, const MdFrame *frame, unsigned du
     return status;
 }
 
-void md_trajectory_leave_particles(MdTrajectory *t, MdH5mdPut put, void *user) {
-    if (t->h5) md_h5md_leave_particles(t->h5, put, user);
+MdStatus md_trajectory_leave_particles(MdTrajectory *t, MdH5mdPut put, void *user, MdErrors *errors) {
+    return t->h5 ? md_h5md_leave_particles(t->h5, put, user, errors) : MD_OK;
 }
-
-const char *md_trajectory_h5_path(const MdTrajectory *t) { return t->spec.h5_path; }
 
 double md_trajectory_commit_due_s(const MdTrajectory *t) { return t->h5 ? md_h5md_commit_due_s(t->h5) : INFINITY; }
 

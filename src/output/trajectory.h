@@ -41,8 +41,7 @@ MdStatus md_trajectory_append(MdTrajectory *trajectory, const MdFrame *frame, un
 void md_trajectory_unwrap(const MdBox *box, int64_t n, MdFrame *frame);
 
 /* md_h5md_leave_particles for NAME.h5, if there is one. */
-const char *md_trajectory_h5_path(const MdTrajectory *trajectory);
-void md_trajectory_leave_particles(MdTrajectory *trajectory, MdH5mdPut put, void *user);
+MdStatus md_trajectory_leave_particles(MdTrajectory *trajectory, MdH5mdPut put, void *user, MdErrors *errors);
 
 /* By md_clock_s, when frames will have waited for their commit long enough; INFINITY: none waits. */
 double md_trajectory_commit_due_s(const MdTrajectory *trajectory);

@@ -60,7 +60,7 @@ static void give_up(const MdComm *comm, int silent, double seconds) {
         if (answered[rank] && first < 0) first = rank;
         if (answered[rank] || n_missing++ > 9) continue;
         const size_t length = strlen(text);
-        snprintf(text + length, sizeof text - length, "%srank %d", length ? ", " : "", rank);
+        snprintf(text + length, sizeof text - length, "%srank %d (%s)", length ? ", " : "", rank, comm->hosts[rank]);
     }
     if (comm->rank == first) {
         if (n_missing) fprintf(stderr, "mdmini: error: %s of %d did not answer for %g s: ", text, comm->size, seconds);

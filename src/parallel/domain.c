@@ -197,7 +197,8 @@ static char *describe_axis(const MdDomainShape *shape, int axis, int n) {
         return md_format(
             "%.2f sigma are too short along %c to be cut: cutoff and skin make %d cell%s of them, and that "
             "takes %d",
-            shape->length[axis], name, cells, cells == 1 ? "" : "s", shape->periodic[axis] ? 2 * reach + 1 : 2);
+            shape->length[axis], name, cells, cells == 1 ? "" : "s",
+            shape->periodic[axis] && reach > 0 ? 2 * reach + 1 : 2);
     return md_format("domains would be %.2f sigma thick along %c, and the list reaches %.2f, cutoff and skin in whole "
                      "cells",
                      thick, name, reach * edge);

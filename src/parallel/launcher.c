@@ -15,12 +15,19 @@ static int read_first(const char *const *names, int least, int otherwise) {
     return otherwise;
 }
 
-int md_launcher_processes(void) {
-    /* Of a job step, not of a job: a batch script that starts a program without srun has started one process. */
+/* Of a job step, not of a job: a batch script that starts a program without srun has started one process. 0: nobody tells. */
+static int read_size(void) {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
                                         "SLURM_STEP_NUM_TASKS", NULL};
+    return read_first(names, 1, 0);
+}
+
+bool md_launcher_is_there(void) { return read_size() > 0; }
+
+int md_launcher_processes(void) {
+    const int size = read_size();
     const char *alone = getenv("MDMINI_ALONE");
-    return alone && strcmp(alone, "1") == 0 ? 1 : read_first(names, 1, 1);
+    return alone && strcmp(alone, "1") == 0 ? 1 : size > 0 ? size : 1;
 }
 
 int md_launcher_rank(void) {

@@ -2,12 +2,16 @@
 #ifndef MD_PARALLEL_LAUNCHER_H
 #define MD_PARALLEL_LAUNCHER_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* How many processes were started together; 1 when nobody tells, or where MDMINI_ALONE=1 says that each is a run of its own. */
 int md_launcher_processes(void);
+/* Whether a launcher has started this process at all. */
+bool md_launcher_is_there(void);
 /* Number of this process among them, and among those of its node; 0 when nobody tells. */
 int md_launcher_rank(void);
 int md_launcher_local_rank(void);

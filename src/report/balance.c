@@ -150,6 +150,10 @@ void md_balance_log(MdLog *log, const MdComm *comm, const MdBalance *balance) {
                rows[k].n_decimals, spread->mean, rows[k].n_decimals, spread->max, excess(spread));
     }
     md_log(log, "waiting: in messages and agreements of the loop, those of halo and migration among them\n");
+    if (excess(&balance->figures[MD_BALANCE_ATOMS]) > 1.5)
+        md_log(log,
+               "note: domains have equal volumes, and here unequal numbers of atoms: name a parallel.grid that cuts "
+               "along other axes\n");
 }
 
 void md_balance_write(MdJson *json, const MdComm *comm, const MdConfig *config, const MdBalance *balance) {

@@ -37,8 +37,9 @@ static double mebibytes(uint64_t bytes) { return (double)bytes / (1024.0 * 1024.
 
 static void log_frames(MdRecord *r, const Overlap *o) {
     const MdPipelineStatistics *w = &r->written;
-    md_log(r->log, "          frames: %lld of %.4g MiB in all, written in %.3f s: %.4g MB/s of numbers",
-           (long long)w->n_frames, mebibytes(w->frame_bytes), w->write_s, 1e-6 * o->frame_bytes_per_s);
+    md_log(r->log, "          frames: %lld of %.4g MiB in all, written%s in %.3f s: %.4g MB/s of numbers",
+           (long long)w->n_frames, mebibytes(w->frame_bytes), r->comm && o->ring.by_blocks ? " by all ranks" : "",
+           w->write_s, 1e-6 * o->frame_bytes_per_s);
     if (w->file_bytes != w->frame_bytes)
         md_log(r->log, ", %.4g MB/s into the files, where they take %.4g MiB", 1e-6 * o->file_bytes_per_s,
                mebibytes(w->file_bytes));

@@ -210,10 +210,13 @@ static void log_heading(MdRecord *r) {
 
 static void log_resumed(MdRecord *r) {
     const MdResume *resume = &r->resume;
+    const bool other_sums =
+        !resume->difference && r->comm && r->config->reduce_accumulate != MD_ACCUMULATE_REPRODUCIBLE;
     char *line = md_format(
-        "at step %lld of run %s, by %s: %s%s%s%s", (long long)resume->from_step, resume->run_id, resume->from,
+        "at step %lld of run %s, by %s: %s%s%s%s%s", (long long)resume->from_step, resume->run_id, resume->from,
         resume->difference ? "statistically equivalent only, as " : "",
         resume->difference ? resume->difference : "the bits are those of a run that never stopped",
+        other_sums ? " (those of energies on the same grid of domains alone)" : "",
         resume->same_list ? "" : "; list and forces are made anew",
         resume->from_step < r->config->run_steps ? "" : "; all its steps are made, and a larger run.steps goes on");
     md_log_wrapped(r->log, "resumed  ", line);
@@ -275,14 +278,11 @@ static MdStatus find_lost(MdRecord *r, MdStatus status) {
                    strerror(errno));
 }
 
-/* A run of several processes goes on by any number of them. */
-static const char *how_many(const MdRecord *r) { return r->comm ? ", on one process or any number of them" : ""; }
-
 /* A restart file that went with the folder is no help. */
 static void log_restart(MdRecord *r, const char *path, int64_t step, const char *but) {
     if (access(path, R_OK) == 0)
-        md_log(r->log, "\nthe restart file of step %lld is whole%s; once the cause is removed: mdmini --restart %s%s\n",
-               (long long)step, but, path, how_many(r));
+        md_log(r->log, "\nthe restart file of step %lld is whole%s; once the cause is removed: mdmini --restart %s\n",
+               (long long)step, but, path);
 }
 
 /* How a run that came to its end goes on. */
@@ -293,8 +293,8 @@ static void log_extension(MdRecord *r) {
                "\nthis run cannot be extended: its temperature ramp ends at its last step;\na run that is to be "
                "extended names ensemble.last_step from the start\n");
     else if (resume->file_valid && resume->file_step == r->step)
-        md_log(r->log, "\nto go on from here: mdmini --restart %s run.steps=N, N above %lld%s\n", r->files.restart,
-               (long long)r->step, how_many(r));
+        md_log(r->log, "\nto go on from here: mdmini --restart %s run.steps=N, N above %lld\n", r->files.restart,
+               (long long)r->step);
     else
         md_log(r->log, "\nthis run cannot be extended: it left no restart file, as restart.every is 0 (%s)\n",
                md_deck_origin(r->deck, MD_OPTION_restart_every));
@@ -304,15 +304,18 @@ static void log_extension(MdRecord *r) {
 static void log_stop(MdRecord *r, MdStatus status) {
     const MdResume *resume = &r->resume;
     if (status == MD_STOPPED)
-        md_log(r->log, "\nstopped early by %s at step %lld of %lld, resume with: mdmini --restart %s%s\n",
-               resume->stopped, (long long)r->step, (long long)r->config->run_steps, r->files.restart, how_many(r));
+        md_log(r->log, "\nstopped early by %s at step %lld of %lld, resume with: mdmini --restart %s\n",
+               resume->stopped, (long long)r->step, (long long)r->config->run_steps, r->files.restart);
     else if (status == MD_ERROR_OUTPUT && resume->file_valid)
         log_restart(r, r->files.restart, resume->file_step,
                     resume->frames_lost ? ", but frames before it are lost" : "");
     else if (status == MD_ERROR_OUTPUT && resume->from) log_restart(r, resume->from, resume->from_step, "");
     else if (status == MD_OK) log_extension(r);
+    const char *by = !r->comm                        ? ""
+                     : r->asked->parallel_grid.n > 0 ? "; any number of processes goes on, with parallel.grid=auto"
+                                                     : "; any number of processes goes on";
     if (resume->n_files > 0)
-        md_log(r->log, "restart files: %d, %.3f s each at most\n", resume->n_files, resume->longest_seconds);
+        md_log(r->log, "restart files: %d, %.3f s each at most%s\n", resume->n_files, resume->longest_seconds, by);
 }
 
 void md_report_run(MdRecord *r, MdStatus status) {

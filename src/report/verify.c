@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/stop.h"
 #include "cpu/reference.h"
-#include "cpu/slices.h"
+#include "cpu/slabs.h"
 #include "parallel/comm.h"
 #include "report/tolerance.h"
 
@@ -112,9 +112,9 @@ static double places_off(const MdSystem *system, const double *position) {
 
 uint64_t md_verify_bytes(const MdSystemPlan *plan) {
     const uint64_t n_own = (uint64_t)md_comm_block_size(plan->comm, plan->n_atoms),
-                   n_here = (uint64_t)md_slice_most(plan, 1.05 * plan->potential.cutoff_max);
+                   n_here = (uint64_t)md_slab_most(plan, 1.05 * plan->potential.cutoff_max);
     /* five arrays of its own (13 doubles an atom); the reference's cells: place, number, cell and bucket of an atom, and
-     * the buckets, between one and two an atom; of several processes what is sent and received, or forces of a slice */
+     * the buckets, between one and two an atom; of several processes what is sent and received, or forces of a slab */
     return n_own * 13 * sizeof(double) + n_here * (4 * sizeof(double) + 7 * sizeof(int64_t) + 2 * sizeof(bool)) +
            (plan->comm ? n_here * 12 * sizeof(double) : 0);
 }
@@ -160,7 +160,10 @@ static MdStatus compare(MdVerification *verification, const MdBackendOps *ops, c
     const double shake = md_tolerance_shake(config->run_precision);
     const Room room = measure_room(system, position, config);
     md_reference_bounds(system, position, roundoff, accumulate, shake, room.wide, bound, &limits, &scales);
-    const bool is_stopped = largest_of_all(system->comm, md_stop_requested() ? 1 : 0) > 0; /* it has broken off */
+    /* It has broken off where a signal has come, which one process alone may have got. */
+    const int signal = (int)largest_of_all(system->comm, md_stop_signal());
+    const bool is_stopped = signal > 0;
+    if (is_stopped) md_stop_request(signal);
     if (!is_stopped) {
         /* The size of the potential energy is no more than its bound over what multiplies it there. */
         verification->accumulated =

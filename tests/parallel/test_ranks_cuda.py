@@ -71,7 +71,7 @@ CASES = (
                                   "neighbor.rebuild=every neighbor.every=5 run.steps=90", ("1 2 1",)),
     # frames by the hosts of all
     ("frames", MELT, bits.TWO, "memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=thread launch.fuse=step "
-                               "launch.passes=kernels parallel.frames=slabs output.frames_every=10 output.images_every=10 run.steps=60",
+                               "launch.passes=kernels parallel.frames=all output.frames_every=10 output.images_every=10 run.steps=60",
      ("2 1 1", "1 2 1", "1 1 2")),
     # velocities follow from sums, which are the same for any grid
     ("thermostat", HEATED, {}, "memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=thread launch.fuse=step "

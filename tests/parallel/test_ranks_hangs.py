@@ -78,7 +78,7 @@ def test_silent(checks, folder):
     os.kill(pids[2], signal.SIGSTOP)
     done = wait_for_end(checks, started, folder, "silent", begun, "rank 2 stopped")
     told = [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
-    checks.that(len(told) == 1 and "rank 2 of 4 did not answer for 2 s" in told[0] and "parallel.timeout" in told[0],
+    checks.that(len(told) == 1 and "rank 2 (" in told[0] and " of 4 did not answer for 2 s" in told[0] and "parallel.timeout" in told[0],
                 f"rank 2 stopped: {told}")
 
 
@@ -118,7 +118,7 @@ def test_gpus(checks, folder, transport="direct"):
         if number == signal.SIGSTOP:
             # no other one is named; but who gives up on NCCL answers no other for a while
             silent = f"error: rank {rank}" if transport == "direct" else "rank ."
-            checks.that(len(told) == 1 and re.search(f"{silent} of {n} did not answer for {PATIENCE_S} s", told[0]) and
+            checks.that(len(told) == 1 and re.search(f"{silent} \\(\\S+\\) of {n} did not answer for {PATIENCE_S} s", told[0]) and
                         "parallel.timeout" in told[0], f"{what}: {told}")
 
 

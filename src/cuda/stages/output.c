@@ -152,7 +152,7 @@ static MdFrame whole_of(CudaContext *context, const MdOutputRequest *request, co
                            .velocity = has(context, request, 1) ? whole->velocity : NULL,
                            .force = has(context, request, 2) ? whole->force : NULL,
                            .image = has(context, request, 3) ? whole->image : NULL};
-    md_ranks_bring(context->output.ring->comm, part, context->n_all, context->output.spec.by_blocks, &frame);
+    md_ranks_send_frame(context->output.ring->comm, part, context->n_all, context->output.spec.by_blocks, &frame);
     return frame;
 }
 

@@ -46,7 +46,7 @@ static int64_t most_room(const CudaContext *context) {
 static uint64_t whole_bytes(const CudaContext *context) {
     const MdRingSpec *spec = &context->output.spec;
     if (!context->comm || cuda_output_joins(context) || spec->n_frames == 0) return 0;
-    const int64_t n = md_ranks_frame_rows(context->comm, context->n_all, spec->by_blocks);
+    const int64_t n = md_ranks_frame_room(context->comm, context->n_all, spec->by_blocks);
     return md_frame_bytes(n, spec->quantities, spec->precision) + (uint64_t)n * sizeof(int32_t);
 }
 
@@ -126,7 +126,7 @@ static MdStatus allocate_frames(CudaContext *context) {
         status = allocate_frame(context, &output->frames[k], first_room(context));
     if (status == MD_OK && whole_bytes(context) > 0)
         md_part_prepare(&output->whole, output->spec.quantities, output->spec.precision,
-                        md_ranks_frame_rows(context->comm, context->n_all, output->spec.by_blocks));
+                        md_ranks_frame_room(context->comm, context->n_all, output->spec.by_blocks));
     return status;
 }
 

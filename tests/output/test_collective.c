@@ -11,12 +11,12 @@
 #include "base/block.h"
 #include "base/memory.h"
 #include "check.h"
-#include "output/slabs.h"
+#include "output/collective.h"
 
 enum { FILE_BYTES = 20000, UNTOUCHED = 0xee };
 
 static int make_file(unsigned char *bytes) {
-    char path[] = "/tmp/mdmini-slabs-XXXXXX";
+    char path[] = "/tmp/mdmini-collective-XXXXXX";
     const int descriptor = mkstemp(path);
     if (descriptor < 0) exit(1);
     unlink(path);
@@ -41,7 +41,7 @@ static void test_blocks(const MdH5mdPlace *place, int64_t n_atoms, int n_ranks) 
         unsigned char *rows = md_alloc((size_t)n, (size_t)place->row_bytes, "rows");
         for (int64_t k = 0; k < n * place->row_bytes; k++)
             rows[k] = value(begin + k / place->row_bytes, k % place->row_bytes);
-        CHECK(md_slabs_write(descriptor, place, begin, n, rows));
+        CHECK(md_collective_write(descriptor, place, begin, n, rows));
         md_free(rows);
     }
     CHECK(pread(descriptor, found, FILE_BYTES, 0) == FILE_BYTES);
@@ -59,12 +59,12 @@ static void test_no_room(void) {
     limit = before;
     limit.rlim_cur = FILE_BYTES;
     setrlimit(RLIMIT_FSIZE, &limit);
-    CHECK(md_slabs_write(descriptor, &place, 0, 5, bytes)); /* just fits */
+    CHECK(md_collective_write(descriptor, &place, 0, 5, bytes)); /* just fits */
     errno = 0;
-    CHECK(!md_slabs_write(descriptor, &place, 0, 6, bytes) && errno == EFBIG); /* after a short write */
+    CHECK(!md_collective_write(descriptor, &place, 0, 6, bytes) && errno == EFBIG); /* after a short write */
     setrlimit(RLIMIT_FSIZE, &before);
     close(descriptor);
-    CHECK(!md_slabs_write(descriptor, &place, 0, 1, bytes) && errno == EBADF);
+    CHECK(!md_collective_write(descriptor, &place, 0, 1, bytes) && errno == EBADF);
 }
 
 int main(void) {

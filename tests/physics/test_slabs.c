@@ -1,4 +1,4 @@
-/* Several processes judge a slice of the box each: the same forces, bounds and totals as one that judges all, whatever the box; slices of
+/* Several processes judge a slab of the box each: the same forces, bounds and totals as one that judges all, whatever the box; slabs of
  * about as many atoms; and a fault on one rank turns the verdict of all red. Threads stand in the place of processes. */
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "check.h"
 #include "cpu/reference.h"
-#include "cpu/slices.h"
+#include "cpu/slabs.h"
 #include "report/verify.h"
 #include "state.h"
 #include "thread_ranks.h"
@@ -63,11 +63,11 @@ static void evaluate(MdComm *comm, void *argument) {
     const MdSystem own = part_of(rank->whole, comm);
     md_reference_forces(&own, own.position, r->force + 3 * own.first, &r->sums);
     md_reference_bounds(&own, own.position, 1e-15, 1e-14, 1e-9, 0, r->bound + own.first, &r->limits, &r->scales);
-    MdSlice slice = md_slice_take(&own, own.position, own.potential.cutoff_max);
-    rank->n_here = slice.system.n_atoms;
+    MdSlab slab = md_slab_take(&own, own.position, own.potential.cutoff_max);
+    rank->n_here = slab.system.n_atoms;
     rank->n_judged = comm ? 0 : own.n_own;
-    for (int64_t i = 0; comm && i < slice.system.n_atoms; i++) rank->n_judged += slice.is_judged[i];
-    md_slice_free(&slice);
+    for (int64_t i = 0; comm && i < slab.system.n_atoms; i++) rank->n_judged += slab.is_judged[i];
+    md_slab_free(&slab);
 }
 
 static Result make_result(const MdSystem *system) {
@@ -119,8 +119,7 @@ static void test_reference(const MdSystem *system, const Result *whole, int n) {
     for (int k = 0; k < n; k++) {
         check_result(system, &ranks[k].result, whole);
         n_judged += ranks[k].n_judged;
-        CHECK(ranks[k].n_judged <=
-              1.5 * (double)system->n_atoms / n); /* planes of atoms are in one slice or the next */
+        CHECK(ranks[k].n_judged <= 1.5 * (double)system->n_atoms / n); /* planes of atoms are in one slab or the next */
         CHECK(system->n_atoms < 2000 || n < 5 || ranks[k].n_here < 0.9 * (double)system->n_atoms);
     }
     CHECK(n_judged == system->n_atoms);
@@ -188,11 +187,63 @@ static void test_verdict(const MdSystem *system, const Result *whole, int n, Pla
         CHECK(ranks[k].status == MD_OK && v->n_checks == first->n_checks && v->n_checks > 5);
         CHECK(md_verify_verdict(v) == (plant == NOTHING ? MD_VERDICT_PASSED : MD_VERDICT_FAILED));
         for (int c = 0; c < v->n_checks; c++) /* bit by bit: all ranks write the same report */
-            CHECK(memcmp(&v->checks[c].value, &first->checks[c].value, sizeof(double)) == 0);
+            CHECK(memcmp(&v->checks[c].value, &first->checks[c].value, 2 * sizeof(double)) == 0); /* and the limit */
     }
 }
 
+/* --- shapes of their own -------------------------------------------------------------------------------------------- */
+
+static void count(MdComm *comm, void *argument) {
+    Rank *rank = argument;
+    const MdSystem own = part_of(rank->whole, comm);
+    MdSlab slab = md_slab_take(&own, own.position, own.potential.cutoff_max);
+    rank->n_here = slab.system.n_atoms;
+    for (int64_t i = 0; i < slab.system.n_atoms; i++) rank->n_judged += slab.is_judged[i];
+    md_slab_free(&slab);
+}
+
+/* Samples of a lattice must not be those of one plane, as ids run along it; half of the first plane has moved through the end of the box. */
+static void test_lattice(void) {
+    MdDeck *deck = state_deck((const char *[]){"system.start=fcc", "system.cells=32", "system.density=0.8442", NULL});
+    MdSystem *system = state_system(deck);
+    for (int64_t i = 0; i < system->n_atoms; i++)
+        if (system->position[3 * i] < 0.01 && i / 128 % 2) system->position[3 * i] = system->box.length[0] - 1e-3;
+    MdSystemPlan plan = state_plan(system);
+    static const int sizes[] = {2, 4, MOST_RANKS};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        const int n = sizes[s];
+        Rank ranks[MOST_RANKS];
+        for (int k = 0; k < n; k++) ranks[k] = (Rank){.whole = system};
+        run(n, count, ranks);
+        for (int k = 0; k < n; k++) {
+            check_context("lattice, rank %d of %d", k, n);
+            plan.comm = lone_rank(k, n);
+            CHECK(ranks[k].n_judged < 1.2 * (double)system->n_atoms / n);
+            CHECK(ranks[k].n_here <= md_slab_most(&plan, system->potential.cutoff_max));
+            md_free(plan.comm);
+        }
+    }
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
+/* More ranks than atoms. */
+static void test_few(void) {
+    MdDeck *deck = state_deck((const char *[]){"system.start=random", "system.atoms=5", "system.density=0.01", NULL});
+    MdSystem *system = state_system(deck);
+    Rank alone = {.whole = system, .result = make_result(system)};
+    evaluate(NULL, &alone);
+    check_context("5 atoms, 7 ranks");
+    test_verdict(system, &alone.result, MOST_RANKS, NOTHING);
+    test_verdict(system, &alone.result, MOST_RANKS, PLACE_MOVED);
+    free_result(&alone.result);
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
 int main(void) {
+    test_lattice();
+    test_few();
     static const int sizes[] = {2, 3, 5, MOST_RANKS};
     for (int k = 0; k < N_SHAPES; k++) {
         MdSystem *system = state_shaken(&shapes[k]);

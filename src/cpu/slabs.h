@@ -1,0 +1,32 @@
+/* The box in slabs, one for each process, so that each judges the atoms of its own (reference.h): what lies between two planes across
+ * the longest axis. The planes part atoms evenly, by samples of their places (as samples choose splitters in a sample sort: Frazer and
+ * McKellar, J. ACM 17, 496 (1970)). A process gets the atoms of its slab and those within reach around it from the processes that have
+ * their rows. Nothing of this goes by the domains, halos and migrations that are judged. */
+#ifndef MD_CPU_SLABS_H
+#define MD_CPU_SLABS_H
+
+#include "system/system.h"
+
+typedef struct MdSlab {
+    const MdSystem *whole;
+    MdSystem system;        /* with the atoms that are here, in the order of their ids: their number and their types */
+    const double *position; /* [system.n_atoms][3] */
+    /* Several processes; NULL for one, which has all atoms where the caller has them. */
+    bool *is_judged; /* [system.n_atoms] in the slab; the others are around it */
+    int32_t *judge;  /* [whole->n_own] the rank of whose slab an own atom is */
+    int64_t *n_from; /* [ranks] atoms that came from a rank */
+} MdSlab;
+
+/* position [n_own][3] of the rows of system, in [0, length) along periodic axes. Collective. */
+MdSlab md_slab_take(const MdSystem *system, const double *position, double reach);
+void md_slab_free(MdSlab *slab);
+
+/* Rows of `width` zeros for the atoms that are here; `own`, set to zeros, for one process. own [n_own][width]. */
+double *md_slab_rows(const MdSlab *slab, double *own, int width);
+/* The rows of the judged atoms, to the processes that have them; frees md_slab_rows. Collective. */
+void md_slab_return(const MdSlab *slab, double *rows, double *own, int width);
+
+/* The most atoms that are here, for estimates of a system without empty places. */
+int64_t md_slab_most(const MdSystemPlan *plan, double reach);
+
+#endif
