@@ -23,11 +23,11 @@ static bool has_stage(const MdStatistics *statistics, const char *name) {
 }
 
 void md_figures_complete(MdStatistics *statistics, const MdBackendOps *ops, const MdConfig *config,
-                         const MdConfig *asked, bool has_ranks) {
+                         const MdConfig *asked) {
     MdVariantTable table = ops->variants();
     for (int k = 0; k < table.n_rows; k++) {
         const char *name = table.rows[k].stage;
-        if (has_stage(statistics, name) || (!has_ranks && strcmp(name, "halo") == 0)) continue;
+        if (has_stage(statistics, name)) continue;
         md_require(statistics->n_stages < MD_MAX_STAGES);
         MdStageTime *stage = &statistics->stages[statistics->n_stages++];
         *stage = (MdStageTime){.seconds = NAN};

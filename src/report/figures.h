@@ -17,10 +17,9 @@ MdFigures md_figures_of_work(MdWork work, double seconds);
 MdFigures md_figures_of_stage(const MdBackendOps *ops, const MdConfig *config, const MdStageTime *stage, double n_atoms,
                               double n_entries);
 
-/* Adds to the stages those that no clock belongs to (memory, launch) but that have switches, too: no calls, seconds NaN. Halos only where
- * there are several ranks. */
+/* Adds to the stages those that no clock belongs to (memory, launch) but that have switches, too: no calls, seconds NaN. */
 void md_figures_complete(MdStatistics *statistics, const MdBackendOps *ops, const MdConfig *config,
-                         const MdConfig *asked, bool has_ranks);
+                         const MdConfig *asked);
 
 /* A figure for a table, `-` where there is none. Returns text or a constant. */
 enum { MD_FIGURE_BYTES = 32 };

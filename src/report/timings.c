@@ -123,7 +123,10 @@ static void log_choices(MdRecord *r, const MdChoices *choices) {
 
 static void log_ran(MdRecord *r) {
     md_log(r->log, "\n%-12s switches as they ran\n", "stage");
-    for (int k = 0; k < r->statistics.n_stages; k++) log_switches(r, &r->statistics.stages[k]);
+    for (int k = 0; k < r->statistics.n_stages; k++) {
+        const MdStageTime *stage = &r->statistics.stages[k];
+        if (r->comm || strcmp(stage->stage, "halo") != 0) log_switches(r, stage); /* that one process has not */
+    }
     if (r->choices.n + r->statistics.choices.n > 0) md_log(r->log, "\n");
     log_choices(r, &r->choices);
     log_choices(r, &r->statistics.choices);
