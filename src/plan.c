@@ -256,6 +256,7 @@ static uint64_t add_on_host(const MdRecord *r) {
 static MdStatus check_memory(MdSimulation *s) {
     if (s->record.no_gpu) return MD_OK; /* it is not known, nor is the machine that it will be taken of */
     const uint64_t available = md_host_memory_available_bytes(), needed = add_on_host(&s->record);
+    s->record.host_of_ranks = needed;
     MdStatus status = MD_OK;
     if (needed > available)
         status = md_fail(s->record.errors, MD_ERROR_INPUT,

@@ -149,7 +149,9 @@ void md_balance_log(MdLog *log, const MdComm *comm, const MdBalance *balance) {
         md_log(log, "%-22s %14.*f %14.*f %14.*f %9.2f\n", rows[k].name, rows[k].n_decimals, spread->min,
                rows[k].n_decimals, spread->mean, rows[k].n_decimals, spread->max, excess(spread));
     }
-    md_log(log, "waiting: in messages and agreements of the loop, those of halo and migration among them\n");
+    md_log(log,
+           "waiting: in messages and agreements of the loop, those of halo and migration among them; stage halo has "
+           "agreements on the list, too\n");
     if (excess(&balance->figures[MD_BALANCE_ATOMS]) > 1.5)
         md_log(log,
                "note: domains have equal volumes, and here unequal numbers of atoms: name a parallel.grid that cuts "

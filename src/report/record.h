@@ -60,8 +60,9 @@ typedef struct MdRecord {
     const MdBackendOps *ops;
     bool lacking[MD_N_OPTIONS]; /* switches of stages that the backend does not have, and what needs another backend */
     MdMachine machine;
-    int n_sharing;   /* of several processes those that may use the same processors as this one */
-    MdMemory memory; /* announced, for the whole program */
+    int n_sharing;          /* of several processes those that may use the same processors as this one */
+    MdMemory memory;        /* announced, for this process */
+    uint64_t host_of_ranks; /* main memory of all processes of this host */
     MdFiles files;
     const char *command; /* the caller's */
     char *effective_deck, *provenance;

@@ -159,9 +159,9 @@ static void log_setup(MdRecord *r, const char *prefix) {
         md_log(r->log, "%sstart     velocities are those of %s, less their mean\n", prefix, r->config->system_file);
     log_file_note(r, prefix);
     if (r->no_gpu) md_log(r->log, "%smemory    not known without the GPU", prefix);
-    else
-        md_log(r->log, "%smemory    %s of main memory%s", prefix, md_bytes(r->memory.host_bytes).text,
-               r->comm ? " for rank 0" : "");
+    else md_log(r->log, "%smemory    %s of main memory", prefix, md_bytes(r->memory.host_bytes).text);
+    if (r->comm && !r->no_gpu)
+        md_log(r->log, " for rank 0, %s for all ranks of its host", md_bytes(r->host_of_ranks).text);
     if (r->memory.device_bytes) md_log(r->log, ", %s on the GPU", md_bytes(r->memory.device_bytes).text);
     md_log(r->log, "\n");
     if (r->files.h5)

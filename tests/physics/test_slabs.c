@@ -119,8 +119,9 @@ static void test_reference(const MdSystem *system, const Result *whole, int n) {
     for (int k = 0; k < n; k++) {
         check_result(system, &ranks[k].result, whole);
         n_judged += ranks[k].n_judged;
-        CHECK(ranks[k].n_judged <= 1.5 * (double)system->n_atoms / n); /* planes of atoms are in one slab or the next */
-        CHECK(system->n_atoms < 2000 || n < 5 || ranks[k].n_here < 0.9 * (double)system->n_atoms);
+        CHECK((double)ranks[k].n_judged <=
+              1.5 * (double)system->n_atoms / n); /* planes of atoms are in one slab or the next */
+        CHECK(system->n_atoms < 2000 || n < 5 || (double)ranks[k].n_here < 0.9 * (double)system->n_atoms);
     }
     CHECK(n_judged == system->n_atoms);
     free_result(&shared);
@@ -218,7 +219,7 @@ static void test_lattice(void) {
         for (int k = 0; k < n; k++) {
             check_context("lattice, rank %d of %d", k, n);
             plan.comm = lone_rank(k, n);
-            CHECK(ranks[k].n_judged < 1.2 * (double)system->n_atoms / n);
+            CHECK((double)ranks[k].n_judged < 1.2 * (double)system->n_atoms / n);
             CHECK(ranks[k].n_here <= md_slab_most(&plan, system->potential.cutoff_max));
             md_free(plan.comm);
         }
