@@ -63,9 +63,13 @@ static void give_up(const MdComm *comm, int silent, double seconds) {
         snprintf(text + length, sizeof text - length, "%srank %d (%s)", length ? ", " : "", rank, comm->hosts[rank]);
     }
     if (comm->rank == first) {
-        if (n_missing) fprintf(stderr, "mdmini: error: %s of %d did not answer for %g s: ", text, comm->size, seconds);
-        else fprintf(stderr, "mdmini: error: %d ranks have waited for each other for %g s: ", comm->size, seconds);
-        fprintf(stderr, "the run ends (parallel.timeout sets how long ranks wait)\n");
+        const char *end =
+            "the run ends (parallel.timeout sets how long ranks wait)"; /* in one piece: the launcher writes, too */
+        if (n_missing)
+            fprintf(stderr, "mdmini: error: %s of %d did not answer for %g s: %s\n", text, comm->size, seconds, end);
+        else
+            fprintf(stderr, "mdmini: error: %d ranks have waited for each other for %g s: %s\n", comm->size, seconds,
+                    end);
     } else {
         for (const double end_s = md_clock_s() + roll_s; md_clock_s() < end_s;)
             sched_yield(); /* the first one, which may have begun so much later, speaks before all end */
