@@ -65,7 +65,7 @@ struct MdH5md {
     char *description;              /* of the process, for the end; NULL: it says nothing */
     uint64_t stored_bytes;          /* of particles, appended */
     double committed_s, appended_s; /* when that was last done, by md_clock_s */
-    MdH5mdPut put;                  /* writes the particles; NULL: this file does */
+    MdH5mdPut put;                  /* writes the particles; NULL: HDF5 does */
     void *putter;                   /* goes to it */
     bool broken;                    /* an append or a commit has failed: nothing more is written */
 };

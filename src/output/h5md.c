@@ -246,7 +246,7 @@ static MdH5mdPlace locate(MdH5Calls *calls, const MdH5md *file, Series *series, 
     return place;
 }
 
-/* Row n of a series of particles, which it is to have; by who writes them. */
+/* Makes room for row n of a series of particles, and has it written: by `put`, or by HDF5. */
 static void append_particles(MdH5Calls *calls, MdH5md *file, int quantity, int64_t n, const void *values) {
     Series *series = &file->series[quantity];
     md_h5_set_rows(calls, series, n + 1);
