@@ -28,6 +28,9 @@ PLANE = {**bits.PLANE, "run": MELT["run"]}
 GAS = {**MELT, "system": {**MELT["system"], "density": 0.05}}  # 12 cells along each axis; those with hardly an atom are sorted as many are
 UNEVEN = {**PLANE, "system": {**PLANE["system"], "cells": "20 13"}}  # 8 by 9 cells
 
+BY_ALL = ("memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=thread launch.fuse=step launch.passes=kernels "
+          "parallel.frames=all output.frames_every=10 output.images_every=10 run.steps=60")
+
 # Name, system, more of it, switches, grids.
 CASES = (
     ("fused", MELT, {}, "memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=matrix launch.fuse=step "
@@ -69,10 +72,9 @@ CASES = (
                           "neighbor.rebuild=every neighbor.every=20 output.thermo_every=4 run.steps=90", ("2 1 1",)),
     ("resident2", MELT, bits.TWO, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
                                   "neighbor.rebuild=every neighbor.every=5 run.steps=90", ("1 2 1",)),
-    # frames by the hosts of all
-    ("frames", MELT, bits.TWO, "memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=thread launch.fuse=step "
-                               "launch.passes=kernels parallel.frames=all output.frames_every=10 output.images_every=10 run.steps=60",
-     ("2 1 1", "1 2 1", "1 1 2")),
+    # frames by all: with direct GPUs put each block together, else hosts
+    ("frames", MELT, bits.TWO, BY_ALL, ("2 1 1", "1 2 1", "1 1 2")),
+    ("frames-direct", MELT, bits.TWO, BY_ALL, ("2 1 1", "1 2 2")),
     # velocities follow from sums, which are the same for any grid
     ("thermostat", HEATED, {}, "memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=thread launch.fuse=step "
                                "launch.passes=kernels reduce.accumulate=reproducible", ("2 1 1", "1 2 2")),
@@ -82,7 +84,7 @@ CASES = (
     ("plane", PLANE, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.passes=kernels", ("2 1 1", "5 2 1")),
 )
 # By one transport alone, with these words.
-BY = {**{name: ("direct", []) for name in ("queue", "queue-safe", "queue2", "gas", "lists")},
+BY = {**{name: ("direct", []) for name in ("queue", "queue-safe", "queue2", "gas", "lists", "frames-direct")},
       **{name: ("direct", ["launch.persistent=on"]) for name in ("resident", "resident-safe", "outputs", "resident2")},
       "lists-nccl": ("nccl", ["launch.graph=on"]), "gas-nccl": ("nccl", [])}
 

@@ -363,7 +363,7 @@ def test_aliases(checks):
 
 
 def test_speed(checks):
-    rng, began = np.random.default_rng(0), time.process_time()
+    rng, began = np.random.default_rng(0), time.thread_time()  # threads of a BLAS wait busily
     speeds = np.exp(0.01 * rng.normal(size=(10, 50)))
     stats.groups(speeds)
     for k in range(50):
@@ -372,7 +372,7 @@ def test_speed(checks):
     stats.warm_up(1 / speeds)
     points, levels = full({"a": range(5), "b": range(5), "c": range(2)})
     stats.effects(np.log(speeds), levels)
-    checks.that(time.process_time() - began < 4, f"50 points in 10 rounds: {time.process_time() - began:.2f} s of one core")
+    checks.that(time.thread_time() - began < 4, f"50 points in 10 rounds: {time.thread_time() - began:.2f} s of one core")
 
 
 def main():

@@ -118,7 +118,7 @@ typedef struct CudaMailbox {
     int32_t n_copies[CUDA_SIDES];                 /* that come from each side */
     int32_t to[CUDA_SIDES], stride[CUDA_SIDES]; /* where the rank on each side has those that it gets: CudaHaloTable */
     uint32_t n_atoms;                           /* that come: rows of the inbox behind it */
-    int32_t n_rows[CUDA_MOST_PEERS];            /* of rank 0: that each has packed for a frame */
+    int32_t n_rows[CUDA_MOST_PEERS];            /* that each rank has packed for a frame */
     CudaQueueCheck check[2];                    /* launch.passes = queue: in turn, CudaPeers.turn; but for the fault */
 } CudaMailbox;
 
@@ -132,7 +132,7 @@ typedef struct CudaPeers {
     void *position[CUDA_SIDES];            /* its positions, */
     unsigned *done[CUDA_SIDES];            /* launch.passes = queue: steps of its bricks and of those around them, */
     int32_t rank[CUDA_SIDES];              /* and which one that is */
-    void *frame[CUDA_MOST_PEERS][CUDA_FRAME_COLUMNS]; /* of rank 0: what each packs for a frame */
+    void *frame[CUDA_MOST_PEERS][CUDA_FRAME_COLUMNS]; /* what each packs for a frame, if this rank writes some of it */
     unsigned epoch;                                   /* barriers so far */
     unsigned turn;                                    /* which check the next queue has */
     unsigned n_blocks;                                /* that are through with a kernel; 0 between two of them */
@@ -173,6 +173,7 @@ typedef struct CudaDomain {
      * ranks, one after the other, and their ids */
     void *frame_rows, *frame_ids;
     int64_t n_frame_rows;
+    int64_t first_id, n_ids; /* the rows of a frame that this rank writes */
     /* launch.persistent: bricks that blocks can hold at once; of each, its rows and the atoms that it stages */
     int32_t held_bricks, held_rows, held_staged;
     int32_t n_ranks;

@@ -17,7 +17,8 @@
  *             warp begins; doubles (16 at a time, 6, 5 and 5 rows) as well. tests/kernels/test_pack.c counts.
  *
  * With several processes each packs its rows in the order of memory, and their ids beside them (k_gather_ids). With
- * parallel.transport = direct and nccl kernels of rank 0 put them together (k_gather_joined), else the host does. */
+ * parallel.transport = direct kernels of the ranks that write put them together (k_gather_joined), with nccl those of rank 0
+ * where it alone writes; else the hosts do. */
 #include "cuda/kernels/gather_state.cuh"
 
 constexpr bool is_naive = MD_SW_output_pack == MD_PACK_NAIVE;
@@ -34,31 +35,31 @@ MD_KERNEL k_gather_places(MD_ARGUMENTS) {
 MD_KERNEL k_gather_ids(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i < own_atoms(a) && !a.status->stopped) ((int32_t *)a.out)[i] = a.now.tag[i].id;
-#if MD_SW_parallel_transport == 3 /* direct: rank 0 is told how many there are */
-    if (i == 0 && !a.status->stopped)
-        *(volatile int32_t *)&a.domain.peers->mailbox[0]->n_rows[a.domain.rank] = own_atoms(a);
+#if MD_SW_parallel_transport == 3 /* direct: all ranks are told how many there are */
+    for (int rank = i; rank < a.domain.n_ranks && !a.status->stopped; rank += grid_size())
+        *(volatile int32_t *)&a.domain.peers->mailbox[rank]->n_rows[a.domain.rank] = own_atoms(a);
 #endif
 }
 
 #if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* nccl, direct */
-/* n rows of n_words words each, by id. Reads, which may be of another GPU, are side by side; what is scattered is written to the memory
+/* Of n rows of n_words words each, those that this rank writes, by id. Reads, which may be of another GPU, are side by side; what is scattered is written to the memory
  * of this one. */
 __device__ inline void join_rows(const CudaArguments &a, const void *ids, const void *rows, int64_t n, int n_words) {
     for (int64_t k = thread_index(); k < n * n_words; k += grid_size()) {
-        const int id = ((const int32_t *)ids)[k / n_words];
-        if (id >= 0) /* below: never written */
-            ((uint32_t *)a.out)[(int64_t)n_words * id + k % n_words] = ((const uint32_t *)rows)[k];
+        const int64_t row = ((const int32_t *)ids)[k / n_words] - a.domain.first_id; /* below 0 if never packed */
+        if (row >= 0 && row < a.domain.n_ids)
+            ((uint32_t *)a.out)[n_words * row + k % n_words] = ((const uint32_t *)rows)[k];
     }
 }
 
-/* Rank 0: column a.n of all ranks, whose rows have a.buffer words; behind a barrier of all GPUs, or when NCCL has brought them to a.in. */
+/* Column a.n of all ranks, whose rows have a.buffer words; behind a barrier of all GPUs, or when NCCL has brought them to a.in. */
 MD_KERNEL k_gather_joined(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* all GPUs: they stop at the same step */
 #if MD_SW_parallel_transport == 3  /* direct */
     const CudaPeers &peers = *a.domain.peers;
     for (int rank = 0; rank < a.domain.n_ranks; rank++)
-        join_rows(a, peers.frame[rank][CUDA_FRAME_IDS], peers.frame[rank][a.n], peers.mailbox[0]->n_rows[rank],
-                  a.buffer);
+        join_rows(a, peers.frame[rank][CUDA_FRAME_IDS], peers.frame[rank][a.n],
+                  peers.mailbox[a.domain.rank]->n_rows[rank], a.buffer);
 #else
     join_rows(a, a.domain.frame_ids, a.in, a.domain.n_frame_rows, a.buffer);
 #endif

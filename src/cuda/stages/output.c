@@ -5,8 +5,8 @@
  * the frame by id in the layout of the file (kernels/gather.cu), into a device buffer; an event, `packed`. The copy stream waits
  * for it and brings both to the host (output_buffers.c); at its end another event, `copied`, for which the consumer
  * (cuda_output_wait) waits. So the next step runs while a copy engine reads what the last one left, and the thread of the steps
- * issues some ten calls and waits for nothing. Several processes: a kernel of rank 0 puts the rows of all together (join_frame). With
- * parallel.transport = direct it reads what each has packed, behind a barrier of all GPUs; NCCL brings it.
+ * issues some ten calls and waits for nothing. Several processes: a kernel of each that writes puts the rows of all together (join_frame).
+ * With parallel.transport = direct it reads what each has packed, behind a barrier of all GPUs; NCCL brings it to rank 0.
  *
  * Ladder
  *   output.pipeline=off    one slot, in the compute stream; the caller waits at once
@@ -62,17 +62,17 @@ static void send_rows(CudaContext *context, const MdOutputRequest *request) {
     md_free(counts);
 }
 
-/* parallel.transport = direct, nccl: the frame of all, by rank 0. */
+/* The rows that this rank writes, from those of all. */
 static void join_frame(CudaContext *context, const MdOutputRequest *request, const CudaFrameBuffer *frame) {
     const bool is_direct = context->config.parallel_transport == MD_TRANSPORT_DIRECT;
-    if (is_direct) cuda_halo_barrier(context); /* rank 0 has read the rows of the frame before */
+    if (is_direct) cuda_halo_barrier(context); /* the rows of the frame before have been read */
     pack_rows(context, request, context->arguments.domain.frame_rows, cuda_frame_rows(context));
     if (is_direct) cuda_halo_barrier(context); /* all have packed theirs */
     else send_rows(context, request);
     if (context->output.joined_copied)
         CUDA_CHECK(cudaStreamWaitEvent(context->stream, context->output.joined_copied, 0));
     context->output.joined_copied = context->output.slots[request->slot].copied;
-    for (int k = 0; k < CUDA_N_QUANTITIES && md_comm_is_root(context->comm); k++)
+    for (int k = 0; k < CUDA_N_QUANTITIES && frame->n > 0; k++)
         if (has(context, request, k))
             cuda_gather_joined(context, k, context->output.spec.precision,
                                frame->device + cuda_frame_offset(context, k, frame->room));

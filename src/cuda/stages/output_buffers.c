@@ -30,9 +30,13 @@ static size_t frame_bytes(const CudaContext *context, int64_t room) {
     return cuda_frame_offset(context, cuda_output_joins(context) ? CUDA_FRAME_IDS : CUDA_FRAME_COLUMNS, room);
 }
 
+static int64_t rows_to_write(const CudaContext *context) {
+    return md_ranks_frame_room(context->comm, context->n_all, context->output.spec.by_blocks);
+}
+
 /* Of a frame at first; one in which more atoms come to be grows. */
 static int64_t first_room(const CudaContext *context) {
-    if (cuda_output_joins(context)) return md_comm_is_root(context->comm) ? context->n_all : 0;
+    if (cuda_output_joins(context)) return rows_to_write(context);
     return context->comm ? context->n_share + context->n_share / 10 : context->n_all;
 }
 
@@ -46,7 +50,7 @@ static int64_t most_room(const CudaContext *context) {
 static uint64_t whole_bytes(const CudaContext *context) {
     const MdRingSpec *spec = &context->output.spec;
     if (!context->comm || cuda_output_joins(context) || spec->n_frames == 0) return 0;
-    const int64_t n = md_ranks_frame_room(context->comm, context->n_all, spec->by_blocks);
+    const int64_t n = rows_to_write(context);
     return md_frame_bytes(n, spec->quantities, spec->precision) + (uint64_t)n * sizeof(int32_t);
 }
 
@@ -101,7 +105,7 @@ static MdStatus allocate_frame(CudaContext *context, CudaFrameBuffer *frame, int
         CUDA_CHECK(cudaHostGetDevicePointer((void **)&frame->device, frame->host, 0));
         return MD_OK;
     }
-    if (bytes == 0) return MD_OK; /* of other ranks than that which writes */
+    if (bytes == 0) return MD_OK; /* of a rank that writes none */
     if (cuda_output_joins(context) &&
         frame > context->output.frames) { /* one for all: a frame is as large as the box */
         frame->device = context->output.frames->device;
@@ -125,8 +129,7 @@ static MdStatus allocate_frames(CudaContext *context) {
     for (int k = 0; k < output->spec.n_frames && status == MD_OK; k++)
         status = allocate_frame(context, &output->frames[k], first_room(context));
     if (status == MD_OK && whole_bytes(context) > 0)
-        md_part_prepare(&output->whole, output->spec.quantities, output->spec.precision,
-                        md_ranks_frame_room(context->comm, context->n_all, output->spec.by_blocks));
+        md_part_prepare(&output->whole, output->spec.quantities, output->spec.precision, rows_to_write(context));
     return status;
 }
 
@@ -162,7 +165,10 @@ static MdStatus allocate_rows(CudaContext *context) {
 
 /* Rows that nobody has written have no id. */
 static MdStatus allocate_joined(CudaContext *context) {
-    void **rows = &context->arguments.domain.frame_rows;
+    CudaDomain *domain = &context->arguments.domain;
+    void **rows = &domain->frame_rows;
+    domain->first_id = context->output.spec.by_blocks ? md_comm_block_begin(context->comm, context->n_all) : 0;
+    domain->n_ids = rows_to_write(context);
     const size_t bytes = cuda_frame_rows_bytes(context);
     const MdStatus status = cuda_allocate(context, rows, bytes, false, "rows of a frame", MD_ERROR_INPUT);
     if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(*rows, 0xff, bytes, context->stream));

@@ -47,7 +47,7 @@ static void map_rank(CudaContext *context, int rank, const Exported *exported) {
     CudaPeers *peers = context->halo.h_peers;
     void *position = NULL, *rows = NULL, *done = NULL;
     set_mailbox(context, rank, map(context, &exported->mailbox));
-    if (context->arguments.domain.frame_rows && md_comm_is_root(context->comm))
+    if (context->arguments.domain.frame_rows && context->arguments.domain.n_ids > 0)
         set_frame(context, rank, map(context, &exported->frame), exported->room);
     for (int k = 0; k < CUDA_SIDES; k++) {
         int side[3];

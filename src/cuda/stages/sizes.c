@@ -88,7 +88,8 @@ size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
 enum { LINE_BYTES = 256 }; /* quantities of a frame begin on lines of their own */
 
 bool cuda_output_joins(const CudaContext *context) {
-    return cuda_domain_lists_by_kernels(context) && !context->output.spec.by_blocks;
+    const bool reaches_all = context->config.parallel_transport == MD_TRANSPORT_DIRECT;
+    return cuda_domain_lists_by_kernels(context) && (reaches_all || !context->output.spec.by_blocks);
 }
 
 size_t cuda_frame_column_bytes(const CudaContext *context, int k, int64_t n) {

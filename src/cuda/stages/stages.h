@@ -307,8 +307,8 @@ void cuda_reduce_measure(CudaContext *context);
  * their ids. */
 void cuda_gather_quantity(CudaContext *context, int k, int precision, void *out);
 void cuda_gather_ids(CudaContext *context, void *out);
-/* parallel.transport = direct, rank 0: a quantity of all ranks by id, from the columns that they have packed. */
-void cuda_gather_joined(CudaContext *context, int k, int precision, void *out); /* column k of frame_rows, rank 0 */
+/* Column k of the rows that this rank writes, by id, from what all have packed: domain.frame_rows. */
+void cuda_gather_joined(CudaContext *context, int k, int precision, void *out);
 /* Into memory of the caller, at once; waits. Of several processes collective: all rows, on rank 0. */
 void cuda_gather_frame(CudaContext *context, MdFrame *frame);
 
@@ -325,7 +325,8 @@ uint64_t cuda_output_host_bytes(const CudaContext *context); /* that are taken *
 /* Room in a frame buffer, which nobody uses, for the atoms of the moment. */
 void cuda_output_fit(CudaContext *context, CudaFrameBuffer *frame);
 /* --- sizes.c, and cuda_frame_rows in arrays_domain.c --- */
-bool cuda_output_joins(const CudaContext *context);       /* a GPU puts frames together: direct, nccl */
+/* Whether GPUs put frames together: direct; nccl, where rank 0 writes them. */
+bool cuda_output_joins(const CudaContext *context);
 int64_t cuda_frame_rows(const CudaContext *context);      /* rows that a rank has room for then, */
 size_t cuda_frame_rows_bytes(const CudaContext *context); /* and their bytes */
 /* Of a frame buffer with room for so many rows: where a column begins, a quantity or the ids; and the bytes of n rows of it. */
