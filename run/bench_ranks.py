@@ -76,7 +76,7 @@ def read_arguments():
     check_paths(parser, a)
     if not shutil.which(a.launcher.split()[0]):
         parser.error(f"--launcher: {a.launcher.split()[0]}: no such program on the PATH")
-    a.words, a.verify_atoms = "", 1.1e6  # of bench.py
+    a.words, a.verify_atoms = "", 3e6  # of bench.py
     return a
 
 
