@@ -172,8 +172,7 @@ typedef struct CudaDomain {
     /* parallel.transport = direct, nccl: columns of the own atoms, in the order of memory, for a frame; with nccl, on rank 0, those of all
      * ranks, one after the other, and their ids */
     void *frame_rows, *frame_ids;
-    int64_t n_frame_rows;
-    int64_t first_id, n_ids; /* the rows of a frame that this rank writes */
+    int64_t n_frame_rows, first_id, n_ids; /* the ids that this rank writes */
     /* launch.persistent: bricks that blocks can hold at once; of each, its rows and the atoms that it stages */
     int32_t held_bricks, held_rows, held_staged;
     int32_t n_ranks;

@@ -16,9 +16,8 @@
  *             rows of the three components, and an offset of 11 puts them side by side into the 32 banks, wherever the
  *             warp begins; doubles (16 at a time, 6, 5 and 5 rows) as well. tests/kernels/test_pack.c counts.
  *
- * With several processes each packs its rows in the order of memory, and their ids beside them (k_gather_ids). With
- * parallel.transport = direct kernels of the ranks that write put them together (k_gather_joined), with nccl those of rank 0
- * where it alone writes; else the hosts do. */
+ * With several processes each packs its rows in the order of memory, and their ids beside them (k_gather_ids). A kernel of each
+ * that writes puts them together (k_gather_joined), or hosts do: cuda_output_joins. */
 #include "cuda/kernels/gather_state.cuh"
 
 constexpr bool is_naive = MD_SW_output_pack == MD_PACK_NAIVE;
@@ -42,10 +41,9 @@ MD_KERNEL k_gather_ids(MD_ARGUMENTS) {
 }
 
 #if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* nccl, direct */
-/* Of n rows of n_words words each, those that this rank writes, by id. Reads, which may be of another GPU, are side by side;
- * what is scattered is written to the memory of this one. */
-template <int n_words>
-__device__ inline void join(const CudaArguments &a, const void *ids, const void *rows, int64_t n) {
+/* Of n rows of n_words words each, those that this rank writes, by id. Reads, which may be of another GPU, are side by side; what is scattered is written to the memory
+ * of this one. */
+__device__ inline void join_rows(const CudaArguments &a, const void *ids, const void *rows, int64_t n, int n_words) {
     for (int64_t k = thread_index(); k < n * n_words; k += grid_size()) {
         const int64_t row = ((const int32_t *)ids)[k / n_words] - a.domain.first_id; /* below 0 if never packed */
         if (row >= 0 && row < a.domain.n_ids)
@@ -53,22 +51,16 @@ __device__ inline void join(const CudaArguments &a, const void *ids, const void 
     }
 }
 
-__device__ inline void join_rows(const CudaArguments &a, const void *ids, const void *rows, int64_t n) {
-    if (a.buffer == 3) join<3>(a, ids, rows, n);
-    else join<6>(a, ids, rows, n);
-}
-
-/* Column a.n of all ranks, whose rows have a.buffer words, 3 or 6; behind a barrier of all GPUs, or when NCCL has brought
- * them to a.in. */
+/* Column a.n of all ranks, whose rows have a.buffer words; behind a barrier of all GPUs, or when NCCL has brought them to a.in. */
 MD_KERNEL k_gather_joined(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* all GPUs: they stop at the same step */
 #if MD_SW_parallel_transport == 3  /* direct */
     const CudaPeers &peers = *a.domain.peers;
     for (int rank = 0; rank < a.domain.n_ranks; rank++)
         join_rows(a, peers.frame[rank][CUDA_FRAME_IDS], peers.frame[rank][a.n],
-                  peers.mailbox[a.domain.rank]->n_rows[rank]);
+                  peers.mailbox[a.domain.rank]->n_rows[rank], a.buffer);
 #else
-    join_rows(a, a.domain.frame_ids, a.in, a.domain.n_frame_rows);
+    join_rows(a, a.domain.frame_ids, a.in, a.domain.n_frame_rows, a.buffer);
 #endif
 }
 #endif

@@ -105,9 +105,8 @@ static MdStatus allocate_frame(CudaContext *context, CudaFrameBuffer *frame, int
         CUDA_CHECK(cudaHostGetDevicePointer((void **)&frame->device, frame->host, 0));
         return MD_OK;
     }
-    if (bytes == 0) return MD_OK; /* of a rank that writes none */
-    if (cuda_output_joins(context) &&
-        frame > context->output.frames) { /* one for all: a frame is as large as the box */
+    if (bytes == 0) return MD_OK;                                       /* of a rank that writes none */
+    if (cuda_output_joins(context) && frame > context->output.frames) { /* one for all: it may be as large as the box */
         frame->device = context->output.frames->device;
         return MD_OK;
     }
@@ -166,12 +165,11 @@ static MdStatus allocate_rows(CudaContext *context) {
 /* Rows that nobody has written have no id. */
 static MdStatus allocate_joined(CudaContext *context) {
     CudaDomain *domain = &context->arguments.domain;
-    void **rows = &domain->frame_rows;
     domain->first_id = context->output.spec.by_blocks ? md_comm_block_begin(context->comm, context->n_all) : 0;
     domain->n_ids = rows_to_write(context);
     const size_t bytes = cuda_frame_rows_bytes(context);
-    const MdStatus status = cuda_allocate(context, rows, bytes, false, "rows of a frame", MD_ERROR_INPUT);
-    if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(*rows, 0xff, bytes, context->stream));
+    MdStatus status = cuda_allocate(context, &domain->frame_rows, bytes, false, "rows of a frame", MD_ERROR_INPUT);
+    if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(domain->frame_rows, 0xff, bytes, context->stream));
     return status;
 }
 

@@ -325,8 +325,7 @@ uint64_t cuda_output_host_bytes(const CudaContext *context); /* that are taken *
 /* Room in a frame buffer, which nobody uses, for the atoms of the moment. */
 void cuda_output_fit(CudaContext *context, CudaFrameBuffer *frame);
 /* --- sizes.c, and cuda_frame_rows in arrays_domain.c --- */
-/* Whether GPUs put frames together: direct; nccl, where rank 0 writes them. */
-bool cuda_output_joins(const CudaContext *context);
+bool cuda_output_joins(const CudaContext *context);       /* GPUs put frames together: direct, nccl if rank 0 writes */
 int64_t cuda_frame_rows(const CudaContext *context);      /* rows that a rank has room for then, */
 size_t cuda_frame_rows_bytes(const CudaContext *context); /* and their bytes */
 /* Of a frame buffer with room for so many rows: where a column begins, a quantity or the ids; and the bytes of n rows of it. */

@@ -160,12 +160,12 @@ mutant("push: places sent are not counted", HALO + " k_halo_push(", "a.status->n
 
 # Frames that GPUs put together: that of rank 0, or each a block.
 GATHER, BLOCKS = "cuda/kernels/gather.cu", over_ranks("test_bits", "frames-direct")
-mutant("joined: in the order of memory", GATHER + " void join(", "row = ((const int32_t *)ids)[k / n_words]", "row = (int)(k / n_words)", FUSED)
-mutant("joined: all blocks begin at 0", GATHER + " void join(", " - a.domain.first_id", "", BLOCKS)
-mutant("joined: the last row of a block is left out", GATHER + " void join(", "row < a.domain.n_ids", "row < a.domain.n_ids - 1", BLOCKS)
+mutant("joined: in the order of memory", GATHER + " void join_rows(", "row = ((const int32_t *)ids)[k / n_words]", "row = (int)(k / n_words)", FUSED)
+mutant("joined: all blocks begin at 0", GATHER + " void join_rows(", " - a.domain.first_id", "", BLOCKS)
+mutant("joined: the last row of a block is left out", GATHER + " void join_rows(", "row < a.domain.n_ids", "row < a.domain.n_ids - 1", BLOCKS)
 mutant("joined: rank 0 alone knows how many", GATHER + " k_gather_ids(", "rank < a.domain.n_ranks", "rank < 1", BLOCKS)
 mutant("joined: rank 0 alone", GATHER + " k_gather_joined(", "rank < a.domain.n_ranks", "rank < 1", FUSED)
-mutant("joined: the last word is left out", GATHER + " void join(", "k < n * n_words;", "k < n * n_words - 1;", FUSED)
+mutant("joined: the last word is left out", GATHER + " void join_rows(", "k < n * n_words;", "k < n * n_words - 1;", FUSED)
 mutant("joined: the last row of each is left out", GATHER + " k_gather_ids(", "n_rows[a.domain.rank] = own_atoms(a);", "n_rows[a.domain.rank] = own_atoms(a) - 1;", FUSED)
 
 mutant("take: copies of the list before are counted again", MIGRATE + " void book_copies(", "table->n_border[side] = 0;", "", LISTS)
