@@ -114,6 +114,21 @@ def test_full_disk(checks, folder):
     checks.that(len(steps) > 5 and steps == list(range(0, 5 * len(steps), 5)), f"full disk: steps {steps}")
 
 
+def test_lost(checks, folder):
+    """The disk loses what one rank has written, which is known when that is brought to the disk: the run fails, whatever the others have."""
+    if "SLOW_DISK" not in os.environ:
+        print("test_lost: not run: nothing makes the disk lose what is written")
+        return
+    name = deck(folder, "lost", run={"steps": 20})
+    for rank in ("2", None):
+        environment = {"MDMINI_TEST_LOST_RANK": rank} if rank else {}
+        done = ranks.run(4, name, ALL, "output.existing=overwrite", folder=folder, name="lost", LD_PRELOAD=os.environ["SLOW_DISK"], **environment)
+        told = [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
+        checks.that((done.code, len(told)) == ((4, 1) if rank else (0, 0)), f"lost by {rank}: exit code {done.code}, {done.last_lines()}")
+        if rank and told:
+            checks.that("lost.h5" in told[0] and "rank 2" in told[0] and "Input/output error" in told[0], f"lost by {rank}: {told}")
+
+
 def test_folders_apart(checks, folder):
     """Ranks that do not see the same folder; or see a file of the same name there."""
     name = deck(folder, "apart")
@@ -144,4 +159,4 @@ def test_refused(checks, folder):
 
 if __name__ == "__main__":
     ranks.require()
-    run_tests(test_same_file, test_goes_on, test_kills, test_full_disk, test_folders_apart, test_refused)
+    run_tests(test_same_file, test_goes_on, test_kills, test_full_disk, test_lost, test_folders_apart, test_refused)
