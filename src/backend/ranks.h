@@ -1,5 +1,5 @@
 /* What the operations of a backend over several ranks have in common: the grid of domains, totals, faults, and rows of particles
- * that come together on rank 0. All of these functions are collective, and do nothing for one rank (comm NULL). */
+ * that come together on rank 0, or by blocks of ids. All of these functions are collective, and do nothing for one rank (comm NULL). */
 #ifndef MD_BACKEND_RANKS_H
 #define MD_BACKEND_RANKS_H
 

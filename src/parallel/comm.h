@@ -38,7 +38,7 @@ bool md_comm_takes_device_memory(const MdComm *comm);
 
 int md_comm_rank(const MdComm *comm);
 int md_comm_size(const MdComm *comm);
-bool md_comm_is_root(const MdComm *comm);  /* rank 0, which writes all files and the log */
+bool md_comm_is_root(const MdComm *comm);  /* rank 0, which writes the files and the log */
 int md_comm_node_size(const MdComm *comm); /* ranks of its node */
 const char *md_comm_host(const MdComm *comm, int rank);
 /* What the processes are joined by, for the log: "Open MPI v4.1.4"; empty for one process. */

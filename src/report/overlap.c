@@ -29,7 +29,8 @@ static Overlap find_overlap(const MdRecord *r) {
     o.frame_bytes_per_s = w->n_frames > 0 ? (double)w->frame_bytes / w->write_s : NAN;
     o.file_bytes_per_s = w->n_frames > 0 ? (double)w->file_bytes / w->write_s : NAN;
     o.at_file_speed = (w->n_full > 0 || !aside) && w->write_s > busy_share * r->loop_seconds;
-    o.slots_bytes = (uint64_t)ring.n_frames * md_frame_bytes(r->plan.n_atoms, ring.quantities, ring.precision);
+    const int64_t n_rows = ring.by_blocks ? md_comm_block_size(r->comm, r->plan.n_atoms) : r->plan.n_atoms;
+    o.slots_bytes = (uint64_t)ring.n_frames * md_frame_bytes(n_rows, ring.quantities, ring.precision);
     return o;
 }
 

@@ -6,11 +6,13 @@ import program
 import ranks
 from resuming import resume, run_tests, same_end
 from test_ranks_bits import MELT, OUTPUT
+from test_ranks_frames import APART, LONE
 from test_ranks_restart import begin, same_particles
 
 BITS = "the bits are those of a run that never stopped"
 OFTEN = {"frames_every": 5, "velocities_every": 5, "images_every": 5, "forces_every": 0, "thermo_every": 5}
 TWO_TYPES = {**MELT["system"], "types": 2, "fractions": "0.5 0.5", "masses": "1 2"}
+BY_ALL, WITH_XYZ = "parallel.frames=all", "output.xyz_every=10 output.xyz_velocities=on"
 GRIDS = {1: ["parallel.grid=auto"], 2: ["parallel.grid=2 1 1"], 4: ["parallel.grid=1 2 2"]}
 
 
@@ -70,29 +72,44 @@ def test_other_backend(checks, folder):
 
 
 def test_frames(checks, folder):
-    """All quantities in files of both precisions, packed by each kernel, into each kind of host memory: the same numbers."""
-    name = deck(folder, "frames", forces_every=5, precision="double", xyz_every=10, xyz_velocities="on")
+    """All quantities, packed by each kernel, into each kind of host memory, written by rank 0 or by all: the same numbers."""
+    name = deck(folder, "frames", forces_every=5, precision="double")
     possible = list(ranks.transports(2).items())
     ways = ("output.pack=padded output.host_memory=pinned", "output.pack=naive output.host_memory=pageable",
             "output.pack=padded output.host_memory=mapped", "output.pack=naive output.host_memory=mapped output.pipeline=off",
-            "output.pack=padded output.host_memory=pageable output.slots=1")
+            "output.pack=padded output.host_memory=pageable output.slots=1", "output.pack=padded output.host_memory=mapped output.slots=1",
+            "output.pack=naive output.host_memory=pinned output.slots=1")
     first = None
     for k, way in enumerate(ways):
+        files = WITH_XYZ if k < 5 else BY_ALL
         transport, environment = possible[k % len(possible)]
         # of bricks that are alike: with direct alone auto may take those of the resident kernel
-        done = ranks.run(2, name, *way.split(), "memory.sort=brick", "memory.brick_grid=cells", *words_of(2, "cuda", transport), f"output.name=way{k}", "restart.every=0", folder=folder,
+        done = ranks.run(2, name, *way.split(), *files.split(), "memory.sort=brick", "memory.brick_grid=cells", *words_of(2, "cuda", transport), f"output.name=way{k}", "restart.every=0", folder=folder,
                          name=f"way{k}", **environment)
         if not checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{way}, {transport}: {done.last_lines()}"):
             continue
         first = first or f"way{k}"
         same_particles(checks, folder, first, f"way{k}", f"{way}, {transport}")
-        files = [[line for line in (folder / f"{run}.xyz").read_text().splitlines() if "Lattice" not in line]
+        if files == BY_ALL:
+            continue
+        lines = [[line for line in (folder / f"{run}.xyz").read_text().splitlines() if "Lattice" not in line]
                  for run in (first, f"way{k}")]
-        checks.that(files[0] == files[1] and len(files[0]) > 6 * 2048, f"{way}, {transport}: the XYZ files differ")
+        checks.that(lines[0] == lines[1] and len(lines[0]) > 6 * 2048, f"{way}, {transport}: the XYZ files differ")
+
+
+def test_no_ids(checks, folder):
+    """Some ranks have no atom, and others no ids: they write nothing."""
+    name = program.write_deck(folder, "lone", **{**LONE, "run": {"steps": 60, "backend": "cuda"}}, output={**OUTPUT, **APART}).name
+    one = begin(folder, 1, name, "one")
+    for n in (2, 4):
+        for transport, environment in ranks.transports(n).items():
+            done = ranks.run(n, name, BY_ALL, f"parallel.transport={transport}", f"output.name={transport}", "output.existing=overwrite", folder=folder, name=transport, **environment)
+            if checks.that(one.code == done.code == 0, f"{n}, {transport}: {one.last_lines()} {done.last_lines()}"):
+                same_particles(checks, folder, "one", transport, f"{n}, {transport}")
 
 
 if __name__ == "__main__":
     ranks.require()
     ranks.require_gpu()
     ranks.ENVIRONMENT.update({**ranks.NCCL, **ranks.CUDA_AWARE})
-    run_tests(test_same_grid, test_other_grids, test_other_backend, test_frames)
+    run_tests(test_same_grid, test_other_grids, test_other_backend, test_frames, test_no_ids)

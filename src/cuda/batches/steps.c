@@ -278,11 +278,10 @@ MdStatus cuda_steps_output_settle(void *opaque) {
 MdStatus cuda_steps_output_begin(void *opaque, const MdOutputRequest *request) {
     CudaContext *context = opaque;
     CudaJournalStep *now = entry(context, context->step);
-    /* The journal has room for one request a step: of another before it nothing may be left to do. Several processes, but where kernels of
-     * one read what the others have packed: hosts have to know how many atoms are on each. */
-    const bool is_read = context->config.parallel_transport == MD_TRANSPORT_DIRECT && cuda_output_joins(context),
-               needs_counts = context->comm && !is_read;
-    MdStatus status = now->has_output || needs_counts ? settle(context) : MD_OK;
+    /* The journal has room for one request a step: of another before it nothing may be left to do. Several processes, but where kernels
+     * read what other GPUs have packed: hosts have to know how many atoms are on each. */
+    const bool is_read = context->config.parallel_transport == MD_TRANSPORT_DIRECT && cuda_output_joins(context);
+    MdStatus status = now->has_output || (context->comm && !is_read) ? settle(context) : MD_OK;
     if (status != MD_OK) return status;
     /* So the step is in no batch. After a fault it was not made. */
     md_require(now->wants_energy || cuda_has_fault(context));

@@ -118,7 +118,7 @@ typedef struct CudaMailbox {
     int32_t n_copies[CUDA_SIDES];                 /* that come from each side */
     int32_t to[CUDA_SIDES], stride[CUDA_SIDES]; /* where the rank on each side has those that it gets: CudaHaloTable */
     uint32_t n_atoms;                           /* that come: rows of the inbox behind it */
-    int32_t n_rows[CUDA_MOST_PEERS];            /* that each rank has packed for a frame */
+    int32_t n_rows[CUDA_MOST_PEERS];            /* that each rank has packed for a frame: all are told */
     CudaQueueCheck check[2];                    /* launch.passes = queue: in turn, CudaPeers.turn; but for the fault */
 } CudaMailbox;
 
@@ -172,7 +172,7 @@ typedef struct CudaDomain {
     /* parallel.transport = direct, nccl: columns of the own atoms, in the order of memory, for a frame; with nccl, on rank 0, those of all
      * ranks, one after the other, and their ids */
     void *frame_rows, *frame_ids;
-    int64_t n_frame_rows, first_id, n_ids; /* the ids that this rank writes */
+    int64_t n_frame_rows, first_id, n_ids; /* rows that NCCL brings; ids that this rank writes */
     /* launch.persistent: bricks that blocks can hold at once; of each, its rows and the atoms that it stages */
     int32_t held_bricks, held_rows, held_staged;
     int32_t n_ranks;

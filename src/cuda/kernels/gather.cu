@@ -16,8 +16,8 @@
  *             rows of the three components, and an offset of 11 puts them side by side into the 32 banks, wherever the
  *             warp begins; doubles (16 at a time, 6, 5 and 5 rows) as well. tests/kernels/test_pack.c counts.
  *
- * With several processes each packs its rows in the order of memory, and their ids beside them (k_gather_ids). A kernel of each
- * that writes puts them together (k_gather_joined), or hosts do: cuda_output_joins. */
+ * With several processes each packs its rows in the order of memory, and their ids beside them (k_gather_ids). With direct a
+ * kernel of each rank that writes puts its rows together, with nccl one of rank 0 (k_gather_joined); else the hosts do. */
 #include "cuda/kernels/gather_state.cuh"
 
 constexpr bool is_naive = MD_SW_output_pack == MD_PACK_NAIVE;
@@ -41,8 +41,8 @@ MD_KERNEL k_gather_ids(MD_ARGUMENTS) {
 }
 
 #if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* nccl, direct */
-/* Of n rows of n_words words each, those that this rank writes, by id. Reads, which may be of another GPU, are side by side; what is scattered is written to the memory
- * of this one. */
+/* Of n rows of n_words words each, perhaps of another GPU, those that this rank writes, by id. All GPUs read all ids. What is
+ * scattered is written to the memory of this one. */
 __device__ inline void join_rows(const CudaArguments &a, const void *ids, const void *rows, int64_t n, int n_words) {
     for (int64_t k = thread_index(); k < n * n_words; k += grid_size()) {
         const int64_t row = ((const int32_t *)ids)[k / n_words] - a.domain.first_id; /* below 0 if never packed */

@@ -5,7 +5,7 @@
  * the frame by id in the layout of the file (kernels/gather.cu), into a device buffer; an event, `packed`. The copy stream waits
  * for it and brings both to the host (output_buffers.c); at its end another event, `copied`, for which the consumer
  * (cuda_output_wait) waits. So the next step runs while a copy engine reads what the last one left, and the thread of the steps
- * issues some ten calls and waits for nothing. Several processes: a kernel of each that writes puts the rows of all together (join_frame).
+ * issues some ten calls and waits for nothing. Several processes: a kernel of each rank that writes puts its rows together (join_frame).
  * With parallel.transport = direct it reads what each has packed, behind a barrier of all GPUs; NCCL brings it to rank 0.
  *
  * Ladder
@@ -62,7 +62,7 @@ static void send_rows(CudaContext *context, const MdOutputRequest *request) {
     md_free(counts);
 }
 
-/* The rows that this rank writes, from those of all. */
+/* parallel.transport = direct, nccl: the rows that this rank writes, from those of all. */
 static void join_frame(CudaContext *context, const MdOutputRequest *request, const CudaFrameBuffer *frame) {
     const bool is_direct = context->config.parallel_transport == MD_TRANSPORT_DIRECT;
     if (is_direct) cuda_halo_barrier(context); /* the rows of the frame before have been read */
@@ -125,7 +125,7 @@ void cuda_output_issue(CudaContext *context, const MdOutputRequest *request) {
 
 /* --- the consumer ---------------------------------------------------------------------------------------------------- */
 
-/* What has come to this process: the rows of its own, or of all. */
+/* What has come to this process: rows of its own atoms, or by id those that it writes. */
 static MdPart part_of(const CudaContext *context, const MdOutputRequest *request) {
     const CudaFrameBuffer *frame = &context->output.frames[request->frame];
     void *columns[CUDA_FRAME_COLUMNS];

@@ -25,7 +25,7 @@ static bool copies_aside(const CudaContext *context) {
 
 /* --- sizes ---------------------------------------------------------------------------------------------------------- */
 
-/* A frame of all has its rows by id. */
+/* What GPUs put together is by id, without ids beside it. */
 static size_t frame_bytes(const CudaContext *context, int64_t room) {
     return cuda_frame_offset(context, cuda_output_joins(context) ? CUDA_FRAME_IDS : CUDA_FRAME_COLUMNS, room);
 }

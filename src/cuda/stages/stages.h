@@ -309,7 +309,7 @@ void cuda_gather_quantity(CudaContext *context, int k, int precision, void *out)
 void cuda_gather_ids(CudaContext *context, void *out);
 /* Column k of the rows that this rank writes, by id, from what all have packed: domain.frame_rows. */
 void cuda_gather_joined(CudaContext *context, int k, int precision, void *out);
-/* Into memory of the caller, at once; waits. Of several processes collective: all rows, on rank 0. */
+/* Into memory of the caller, at once; waits. Of several processes collective: to each the rows of its block of ids. */
 void cuda_gather_frame(CudaContext *context, MdFrame *frame);
 
 /* --- output.c --- */
