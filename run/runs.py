@@ -19,7 +19,9 @@ class NotRun(Exception):
         self.kind = kind  # refused, too slow, crashed, time
 
 
-LAUNCHER_REFUSES = ("not enough slots", "attempt to run as root")  # words of Open MPI, which has started no process
+# Words of Open MPI, which has started no process.
+LAUNCHER_REFUSES = ("not enough slots", "attempt to run as root", "binding more processes than cpus")
+REFUSED_BY_IT = "refused by the launcher: "
 LAUNCHER_S = 8  # that a launcher may take to end its processes
 COARSE_S = 0.05  # a loop that looks shorter from outside may have been anything: lines arrive when the reader has its turn
 
@@ -36,6 +38,8 @@ def messages(told):
     own = [line for line in lines if line.startswith("mdmini: error: ")]
     if lines and not own:
         own = [" ".join(lines)]
+        if any(words in own[0] for words in LAUNCHER_REFUSES):
+            own = [REFUSED_BY_IT + own[0]]
     return [line.replace("mdmini: error: ", "").replace("command line: ", "") for line in own]
 
 
@@ -147,8 +151,8 @@ class Run:
             raise NotRun("refused", "refused: " + message)
         if len(message) > 400:  # what a launcher says begins, or ends, with the reason
             message = f"{message[:200]} ... {message[-200:]}"
-        if any(words in self.told for words in LAUNCHER_REFUSES):
-            raise NotRun("refused", "refused by the launcher: " + message)
+        if message.startswith(REFUSED_BY_IT):
+            raise NotRun("refused", message)
         if code not in (0, 3):  # 3: the physics failed, which the report says
             raise NotRun("crashed", f"CRASHED: exit code {code}: {message}")
         if not path.exists():

@@ -23,7 +23,7 @@ static bool has_stage(const MdStatistics *statistics, const char *name) {
 }
 
 void md_figures_complete(MdStatistics *statistics, const MdBackendOps *ops, const MdConfig *config,
-                         const MdConfig *asked) {
+                         const MdConfig *asked, bool has_ranks) {
     MdVariantTable table = ops->variants();
     for (int k = 0; k < table.n_rows; k++) {
         const char *name = table.rows[k].stage;
@@ -33,7 +33,8 @@ void md_figures_complete(MdStatistics *statistics, const MdBackendOps *ops, cons
         *stage = (MdStageTime){.seconds = NAN};
         snprintf(stage->stage, sizeof stage->stage, "%s", name);
         md_variants_describe(table, name, asked, stage->asked, sizeof stage->asked);
-        md_variants_describe(table, name, config, stage->ran, sizeof stage->ran);
+        if (has_ranks || strcmp(name, "halo") != 0)
+            md_variants_describe(table, name, config, stage->ran, sizeof stage->ran);
     }
 }
 

@@ -17,9 +17,10 @@ MdFigures md_figures_of_work(MdWork work, double seconds);
 MdFigures md_figures_of_stage(const MdBackendOps *ops, const MdConfig *config, const MdStageTime *stage, double n_atoms,
                               double n_entries);
 
-/* Adds to the stages those that no clock belongs to (memory, launch) but that have switches, too: no calls, seconds NaN. */
+/* Adds to the stages those that no clock belongs to (memory, launch) but that have switches, too: no calls, seconds NaN. Without
+ * several ranks no switch of halos has run. */
 void md_figures_complete(MdStatistics *statistics, const MdBackendOps *ops, const MdConfig *config,
-                         const MdConfig *asked);
+                         const MdConfig *asked, bool has_ranks);
 
 /* A figure for a table, `-` where there is none. Returns text or a constant. */
 enum { MD_FIGURE_BYTES = 32 };

@@ -329,7 +329,7 @@ void md_report_run(MdRecord *r, MdStatus status) {
     status = find_lost(r, status);
     if (md_table_close(r) != MD_OK) status = MD_ERROR_OUTPUT;
     MdVerdict verdict = md_verify_verdict(&r->verification);
-    md_figures_complete(&r->statistics, r->ops, r->config, r->asked);
+    md_figures_complete(&r->statistics, r->ops, r->config, r->asked, r->comm != NULL);
     if (r->step > r->resume.from_step) md_timings_log(r);
     log_verification(r);
     log_stop(r, status);

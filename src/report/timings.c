@@ -123,10 +123,7 @@ static void log_choices(MdRecord *r, const MdChoices *choices) {
 
 static void log_ran(MdRecord *r) {
     md_log(r->log, "\n%-12s switches as they ran\n", "stage");
-    for (int k = 0; k < r->statistics.n_stages; k++) {
-        const MdStageTime *stage = &r->statistics.stages[k];
-        if (r->comm || strcmp(stage->stage, "halo") != 0) log_switches(r, stage); /* that one process has not */
-    }
+    for (int k = 0; k < r->statistics.n_stages; k++) log_switches(r, &r->statistics.stages[k]);
     if (r->choices.n + r->statistics.choices.n > 0) md_log(r->log, "\n");
     log_choices(r, &r->choices);
     log_choices(r, &r->statistics.choices);

@@ -548,7 +548,8 @@ def test_kernel_report(checks, folder):
     chosen = {choice["option"]: choice for choice in report["choices"]}
     checks.that(chosen.get("force.kernel", {}).get("value") == ran["kernel"] and bool(chosen["force.kernel"]["reason"]),
                 f"choices {chosen}")
-    open_ones = [name for name, stage in stages.items() if "=auto" in stage["ran"] and name != "halo"]  # of one process: not used
+    open_ones = [name for name, stage in stages.items() if "=auto" in stage["ran"]]
+    checks.that(not stages["halo"]["ran"], f"one process: halos {stages['halo']['ran']}")
     checks.that(not open_ones, f"an auto that nobody resolved: {open_ones}")
     checks.that(("launch.block_size" in chosen) == (BACKEND == "cuda"), f"choices {list(chosen)}")
     flat = " ".join(done.stdout.split())

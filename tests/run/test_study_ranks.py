@@ -168,6 +168,11 @@ def test_points_refused(checks, bench):
     checks.that(done.returncode == 0 and [point["status"] for point in points] == ["measured", "refused", "refused"] and
                 points[1]["reason"] == "refused by the launcher: There are not enough slots for all." and
                 [row["ranks"] for row in bench.results("slots")["scaling"]] == [1], f"{points}")
+    unbound = bench.script("no-bind", "#!/bin/sh\necho 'A request ... in binding more' >&2\necho 'processes than cpus on a resource:' >&2\nexit 1\n")
+    done = bench.study_of("unbound", given=WEAK, launcher=unbound)
+    points = bench.results("unbound")["points"]
+    checks.that(done.returncode == 0 and [point["status"] for point in points] == ["measured"] * 2 + ["refused"] * 2 and
+                points[2]["reason"].startswith("refused by the launcher: A request"), f"{points}")
     done = bench.study_of("no-first", FAILS="a.w=off", given=["deck.txt", *WORDS, "--vary", "parallel.ranks=1,2", "--vary", "a.w=off"])
     checks.that(done.returncode == 3 and bench.results("no-first")["scaling"] == [], "what failed is in the table")
     done = bench.study_of("lonely", LONELY="1")

@@ -135,7 +135,8 @@ def check_factors(program, study):
     for levels in zip_longest(*varied.values()):
         own = parts({key: level for key, level in zip(varied, levels) if level is not None})
         own = [f"{key}={level}" for key, level in own.items()]
-        errors += [text for text in program.check([*map(str, decks), *words, *own]).errors
+        errors += [text.replace("allowed: ", "allowed: ranks (of a study), ") if text.startswith("parallel.") else text
+                   for text in program.check([*map(str, decks), *words, *own]).errors
                    if 'read "' in text or "no such key" in text or "no such section" in text]
     errors += [f"{key}: no such key (mdmini --list-options shows them)" for key in parts(dict.fromkeys(varied, ""))
                if key not in program.options and key != RANKS and not any(key in text for text in errors)]
