@@ -110,7 +110,7 @@ typedef struct MdCpuOutput {
     MdRingSpec spec;
     MdCpuSlot *slots; /* [spec.n_slots] */
     MdPart *parts;    /* [spec.n_frames]: the frame buffers; one rank has all particles, by id, and no ids beside */
-    MdFrame whole;    /* rank 0 of several: the frame that its consumer writes */
+    MdFrame whole;    /* several ranks: the rows that its consumer writes */
 } MdCpuOutput;
 
 typedef struct MdCpuContext {
