@@ -182,7 +182,7 @@ static char *describe_none(const MdDomainShape *shape, int n_ranks) {
                      "here%s; %d process%s would do (%d x %d x %d)",
                      n_ranks, md_domain_most(shape, 0), md_domain_most(shape, 1), md_domain_most(shape, 2),
                      is_uneven(shape, 0, 2) || is_uneven(shape, 1, 2) || is_uneven(shape, 2, 2)
-                         ? ", and not 2 where there is room for 3 alone"
+                         ? " (where 3 fit but not 4, 2 do not: domains have equal numbers of cells)"
                          : "",
                      fewer, fewer == 1 ? "" : "es", grid[0], grid[1], grid[2]);
 }
