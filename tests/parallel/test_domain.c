@@ -275,9 +275,10 @@ static void test_refusals(void) {
     check_text(md_domain_misfit(&even, (const int[3]){1, 2, 1}, 2),
                "parallel.grid: 1 x 2 x 1: 2 domains as thick as the list reaches, 3.00 sigma, do not suffice along y: "
                "1 or 3 here");
-    check_text(md_domain_misfit(&even, NULL, 2), "parallel.grid: auto: no grid of 2 domains fits: at most 3 along x, 3 "
-                                                 "along y and 3 along z here (where 3 fit but not 4, 2 do not: "
-                                                 "domains have equal numbers of cells); 1 process would do (1 x 1 x 1)");
+    check_text(md_domain_misfit(&even, NULL, 2),
+               "parallel.grid: auto: no grid of 2 domains fits: at most 3 along x, 3 "
+               "along y and 3 along z here (where 3 fit but not 4, 2 do not: "
+               "domains have equal numbers of cells); 1 process would do (1 x 1 x 1)");
     check_context("a grid that is right");
     CHECK(md_domain_miscount((const int[3]){3, 2, 1}, 6) == NULL);
     CHECK(md_domain_misfit(&cube, (const int[3]){6, 6, 1}, 36) == NULL);
