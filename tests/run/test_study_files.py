@@ -17,6 +17,19 @@ REASONS = ("backend has no such stage", "backend does not have", "has no effect:
            *(f"parallel.transport={word}: " for word in ("cuda-aware", "nccl", "direct")))
 
 
+def check_names(checks, known):
+    """A list of keys has that of studies as well, and no other list."""
+    for key, levels, expected in (("parallel.rank", ["1", "2"], "allowed: ranks (of a study), grid"),
+                                  ("parallel.overlap", ["on", "maybe"], "allowed: off, on")):
+        study = read_study(SOURCE / "run/studies/strong.ini")
+        study.factors = {key: levels}
+        try:
+            told = f"{len(design(known, study))} systems"
+        except StudyError as error:
+            told = str(error)
+        checks.that(expected in told, f"{key}: {told}")
+
+
 def main():
     if not SOURCE:
         print("skipped: MDMINI_SOURCE is not set")
@@ -24,6 +37,7 @@ def main():
     checks = program.Checks()
     known, designs, n_points, refused = Program(program.program()), set(), 0, []
     os.environ.update(ranks.ENVIRONMENT)
+    check_names(checks, known)
     no_mpirun = ranks.why_not()
     if no_mpirun:
         print(f"studies of several processes: skipped: {no_mpirun}")

@@ -6,6 +6,8 @@ from .definition import JOINT, OWN_POINTS, RANKS, StudyError, n_ranks, parts, sh
 from .fractions import fraction
 from .rungs import ladder_points, no_stage, without_points
 
+NO_KEY = "no such key; allowed: "  # of mdmini, which lists those of the section
+
 
 @dataclass
 class System:
@@ -135,7 +137,7 @@ def check_factors(program, study):
     for levels in zip_longest(*varied.values()):
         own = parts({key: level for key, level in zip(varied, levels) if level is not None})
         own = [f"{key}={level}" for key, level in own.items()]
-        errors += [text.replace("allowed: ", "allowed: ranks (of a study), ") if text.startswith("parallel.") else text
+        errors += [text.replace(NO_KEY, NO_KEY + "ranks (of a study), ") if text.startswith("parallel.") else text
                    for text in program.check([*map(str, decks), *words, *own]).errors
                    if 'read "' in text or "no such key" in text or "no such section" in text]
     errors += [f"{key}: no such key (mdmini --list-options shows them)" for key in parts(dict.fromkeys(varied, ""))
