@@ -12,10 +12,10 @@ SOURCE = Path(os.environ["MDMINI_SOURCE"])
 PATHS = {"A path of reading": (10, 30, 3050), "The path of the output": (4, 5, 900)}  # least and most files, most lines
 KINDS = {".c", ".h", ".cu", ".cuh", ".inc", ".def"}
 ELEMENTARY = {"ceilings", "microbench"}  # folders
-# Of src/ without them, and of them. 2,900 of the lines are the cuda backend over several processes: domains, migration, halo exchange
+# Of src/ without them, and of them. 2,910 of the lines are the cuda backend over several processes: domains, migration, halo exchange
 # through the host, by NCCL and by stores to other GPUs; 280 are the verification by all of them, 330 the frames that all of them write.
 # Of the elementary kernels 550 lines are what passes between processes.
-MOST_LINES, MOST_ELEMENTARY = 44_780, 6_560
+MOST_LINES, MOST_ELEMENTARY = 44_790, 6_560
 
 
 def rows(page, title):

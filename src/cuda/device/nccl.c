@@ -48,10 +48,10 @@ struct CudaNccl {
     int device;
     double patience_s;
     const volatile unsigned long long *progress;
-    pthread_t watcher;
-    pthread_mutex_t lock; /* of the handle, which NCCL frees when ranks part */
-    cudaEvent_t issued;   /* behind the last messages */
-    atomic_llong n_issued;
+    pthread_t watcher, asker;
+    pthread_mutex_t lock;                                /* of the handle, which NCCL frees when ranks part */
+    cudaEvent_t issued;                                  /* behind the last messages */
+    atomic_llong n_issued, n_done;                       /* groups of messages; of those, known to be done */
     atomic_bool is_joined, is_calling, is_aborted, ends; /* is_calling: the host is in NCCL, or launches a graph */
 };
 
@@ -101,7 +101,21 @@ static void check(const CudaNccl *nccl, int result, const char *what) {
     if (result != SUCCESS) md_panic("%s failed: %s", what, nccl->call.GetErrorString(result));
 }
 
-/* --- the thread that looks ---------------------------------------------------------------------------------------- */
+/* --- the threads that look ---------------------------------------------------------------------------------------- */
+
+static void pause_shortly(void) { nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); }
+
+/* Asks which messages are done. It may get no answer: where a launch waits for room in a full queue, and the queue for another rank,
+ * other calls may wait for that launch. So the thread that watches does not ask the device itself. */
+static void *ask(void *opaque) {
+    CudaNccl *nccl = opaque;
+    for (cudaSetDevice(nccl->device); !atomic_load(&nccl->ends); pause_shortly()) {
+        const long long n_issued = atomic_load(&nccl->n_issued);
+        if (cudaEventQuery(nccl->issued) != cudaErrorNotReady) atomic_store(&nccl->n_done, n_issued);
+        (void)cudaGetLastError(); /* not ready is no fault; others are found by the thread of the steps */
+    }
+    return NULL;
+}
 
 static void check_in_passing(CudaNccl *nccl) {
     int error = SUCCESS;
@@ -111,15 +125,6 @@ static void check_in_passing(CudaNccl *nccl) {
     pthread_mutex_unlock(&nccl->lock);
     if (is_known && error != SUCCESS && error != IN_PROGRESS)
         md_panic("parallel.transport=nccl: a message of NCCL failed: %s", nccl->call.GetErrorString(error));
-}
-
-/* Whether a call or the device may be waiting for other ranks. */
-static bool is_waiting(CudaNccl *nccl) {
-    if (atomic_load(&nccl->is_calling)) return true;
-    if (atomic_load(&nccl->n_issued) == 0) return false;
-    const cudaError_t state = cudaEventQuery(nccl->issued);
-    (void)cudaGetLastError(); /* not ready is no fault; others are found by the thread of the steps */
-    return state == cudaErrorNotReady;
 }
 
 /* The kernels of NCCL end, and with them all waits for the device: see cuda_nccl_check. */
@@ -138,13 +143,14 @@ static void *watch(void *opaque) {
     unsigned long long progress = 0;
     cudaSetDevice(nccl->device); /* of this thread */
     while (!atomic_load(&nccl->is_aborted)) {
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        pause_shortly();
         if (atomic_load(&nccl->ends) && !atomic_load(&nccl->is_calling)) break;
         check_in_passing(nccl);
         const bool goes_on = n_issued != atomic_load(&nccl->n_issued) || progress != *nccl->progress;
         n_issued = atomic_load(&nccl->n_issued);
         progress = *nccl->progress;
-        if (goes_on || !is_waiting(nccl)) since_s = md_clock_s();
+        const bool waits = atomic_load(&nccl->is_calling) || n_issued != atomic_load(&nccl->n_done);
+        if (goes_on || !waits) since_s = md_clock_s();
         else if (md_clock_s() - since_s > nccl->patience_s) let_go(nccl);
     }
     return NULL;
@@ -160,6 +166,7 @@ static void stop_watching(CudaNccl *nccl) {
     atomic_store(&nccl->is_calling, false);
     atomic_store(&nccl->ends, true);
     pthread_join(nccl->watcher, NULL);
+    pthread_join(nccl->asker, NULL);
     pthread_mutex_destroy(&nccl->lock);
     CUDA_CHECK(cudaEventDestroy(nccl->issued));
     md_free(nccl);
@@ -180,7 +187,8 @@ CudaNccl *cuda_nccl_create(const MdComm *comm, double patience_s, const volatile
     if (md_comm_is_root(comm)) check(nccl, nccl->call.GetUniqueId(&id), "ncclGetUniqueId");
     md_comm_gather(comm, &id, sizeof id, ids); /* by all: nobody waits in NCCL for who still compiles kernels */
     atomic_store(&nccl->is_calling, true);
-    if (pthread_create(&nccl->watcher, NULL, watch, nccl) != 0) md_panic("no thread that watches NCCL");
+    if (pthread_create(&nccl->watcher, NULL, watch, nccl) != 0 || pthread_create(&nccl->asker, NULL, ask, nccl) != 0)
+        md_panic("no threads that watch NCCL");
     const int result = nccl->call.CommInitRank(&nccl->handle, md_comm_size(comm), ids[0], md_comm_rank(comm));
     md_free(ids);
     if (result != SUCCESS) {
