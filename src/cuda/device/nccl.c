@@ -105,14 +105,16 @@ static void check(const CudaNccl *nccl, int result, const char *what) {
 
 static void pause_shortly(void) { nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); }
 
-/* Asks which messages are done. It may get no answer: where a launch waits for room in a full queue, and the queue for another rank,
- * other calls may wait for that launch. So the thread that watches does not ask the device itself. */
+/* Asks which messages are done. The answer may not come: a launch that finds the queue of the device full waits for room, so for
+ * other ranks, and may keep further calls waiting. So the thread that watches does not ask the device itself. */
 static void *ask(void *opaque) {
     CudaNccl *nccl = opaque;
-    for (cudaSetDevice(nccl->device); !atomic_load(&nccl->ends); pause_shortly()) {
+    cudaSetDevice(nccl->device); /* of this thread */
+    while (!atomic_load(&nccl->ends)) {
         const long long n_issued = atomic_load(&nccl->n_issued);
         if (cudaEventQuery(nccl->issued) != cudaErrorNotReady) atomic_store(&nccl->n_done, n_issued);
         (void)cudaGetLastError(); /* not ready is no fault; others are found by the thread of the steps */
+        pause_shortly();
     }
     return NULL;
 }
