@@ -27,10 +27,10 @@ def endless(folder, name, **output):
     return program.write_deck(folder, name, **content).name
 
 
-def wait_for_end(checks, started, folder, name, begun, what):
-    done = started.wait(folder, name, 2 * LATEST_S)
+def wait_for_end(checks, started, folder, name, begun, what, latest_s=LATEST_S):
+    done = started.wait(folder, name, 2 * latest_s)
     checks.that(done.code not in (None, 0), f"{what}: exit code {done.code}, {done.last_lines()}")
-    checks.that(time.monotonic() - begun < LATEST_S, f"{what}: {time.monotonic() - begun:.1f} s to the end")
+    checks.that(time.monotonic() - begun < latest_s, f"{what}: {time.monotonic() - begun:.1f} s to the end")
     return done
 
 
@@ -82,15 +82,32 @@ def test_silent(checks, folder):
                 f"rank 2 stopped: {told}")
 
 
-def on_gpus(folder, n, transport, name, lists, launch, **environment):
-    """n ranks that do not ask the host between two lists: started, and in the loop."""
-    content = {**MELT, "run": {"steps": 1000000, "backend": "cuda"}, "parallel": {"transport": transport, "timeout": PATIENCE_S},
-               "output": {**OUTPUT, "forces_every": 0}, "restart": {"every": 50}, "neighbor": {**MELT["neighbor"], **lists},
-               "launch": launch}
-    started = ranks.start(n, program.write_deck(folder, name, **content).name, folder=folder,
-                          **{**ranks.transports(n)[transport], **environment})
+def on_gpus(folder, n, transport, name, lists, launch, system=MELT, every=50):
+    """n ranks that do not ask the host between two lists: started, and in the loop. every: steps between two outputs."""
+    outputs = {name: every for name in OUTPUT if name.endswith("every")}
+    content = {**system, "run": {**system["run"], "steps": 1000000, "backend": "cuda"},
+               "parallel": {"transport": transport, "timeout": PATIENCE_S}, "output": {**OUTPUT, **outputs, "forces_every": 0},
+               "restart": {"every": every}, "neighbor": {**system["neighbor"], **lists}, "launch": launch}
+    started = ranks.start(n, program.write_deck(folder, name, **content).name, folder=folder, **ranks.transports(n)[transport])
     wait_for(folder / f"{name}.restart")
     return started
+
+
+# Atoms that do not see each other. From list to list more of them cross to the other GPU than it has room for.
+GAS = {**MELT, "potential": {"epsilon": 1e-35}, "run": {"timestep": 0.1}, "neighbor": {"skin": 0.3, "rebuild": "every", "every": 30}}
+
+
+def test_list_without_answer(checks, folder):
+    """The next list is not made from what a silent GPU has not sent, nor without those atoms that it has no room for."""
+    if "direct" not in ranks.transports(2):
+        print("test_list_without_answer: not run: direct cannot run here")
+        return
+    started = on_gpus(folder, 2, "direct", "gas", {}, {}, GAS, 120)
+    time.sleep(random.uniform(0.1, 0.6))
+    begun, what = time.monotonic(), "rank 0 stopped, many atoms cross"
+    os.kill(started.processes()[0], signal.SIGSTOP)
+    done = wait_for_end(checks, started, folder, "gas", begun, what, 2 * LATEST_S)
+    checks.that(done.code == 1 and "mdmini: error: rank 0" in done.stderr, f"{what}: {done.code}, {done.last_lines()}")
 
 
 def test_gpus(checks, folder, transport="direct"):
@@ -166,4 +183,4 @@ def test_late_messages(checks, folder):
 
 if __name__ == "__main__":
     ranks.require()
-    run_tests(test_killed_in_set_up, test_killed, test_silent, test_gpus, test_nccl, test_late_messages)
+    run_tests(test_killed_in_set_up, test_killed, test_silent, test_list_without_answer, test_gpus, test_nccl, test_late_messages)
