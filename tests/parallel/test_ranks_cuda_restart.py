@@ -13,6 +13,7 @@ BITS = "the bits are those of a run that never stopped"
 OFTEN = {"frames_every": 5, "velocities_every": 5, "images_every": 5, "forces_every": 0, "thermo_every": 5}
 TWO_TYPES = {**MELT["system"], "types": 2, "fractions": "0.5 0.5", "masses": "1 2"}
 BY_ALL, WITH_XYZ = "parallel.frames=all", "output.xyz_every=10 output.xyz_velocities=on"
+ALIKE = ("memory.sort=brick", "memory.brick_grid=cells")  # bricks, whatever auto takes for some ranks, and on a large GPU
 GRIDS = {1: ["parallel.grid=auto"], 2: ["parallel.grid=2 1 1"], 4: ["parallel.grid=1 2 2"]}
 
 
@@ -83,9 +84,8 @@ def test_frames(checks, folder):
     for k, way in enumerate(ways):
         files = WITH_XYZ if k < 5 else BY_ALL
         transport, environment = possible[k % len(possible)]
-        # of bricks that are alike: with direct alone auto may take those of the resident kernel
-        done = ranks.run(2, name, *way.split(), *files.split(), "memory.sort=brick", "memory.brick_grid=cells", *words_of(2, "cuda", transport), f"output.name=way{k}", "restart.every=0", folder=folder,
-                         name=f"way{k}", **environment)
+        done = ranks.run(2, name, *way.split(), *files.split(), *ALIKE, *words_of(2, "cuda", transport), f"output.name=way{k}",
+                         "restart.every=0", folder=folder, name=f"way{k}", **environment)
         if not checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{way}, {transport}: {done.last_lines()}"):
             continue
         first = first or f"way{k}"
@@ -100,10 +100,11 @@ def test_frames(checks, folder):
 def test_no_ids(checks, folder):
     """Some ranks have no atom, and others no ids: they write nothing."""
     name = program.write_deck(folder, "lone", **{**LONE, "run": {"steps": 60, "backend": "cuda"}}, output={**OUTPUT, **APART}).name
-    one = begin(folder, 1, name, "one")
+    one = begin(folder, 1, name, "one", *ALIKE)
     for n in (2, 4):
         for transport, environment in ranks.transports(n).items():
-            done = ranks.run(n, name, BY_ALL, f"parallel.transport={transport}", f"output.name={transport}", "output.existing=overwrite", folder=folder, name=transport, **environment)
+            done = ranks.run(n, name, BY_ALL, *ALIKE, f"parallel.transport={transport}", f"output.name={transport}",
+                             "output.existing=overwrite", folder=folder, name=transport, **environment)
             if checks.that(one.code == done.code == 0, f"{n}, {transport}: {one.last_lines()} {done.last_lines()}"):
                 same_particles(checks, folder, "one", transport, f"{n}, {transport}")
 

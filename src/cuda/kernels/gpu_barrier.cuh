@@ -13,10 +13,8 @@
 struct OfRanks {
     unsigned largest, bits; /* any of them has */
 };
-constexpr unsigned infinity = 0x7f800000u; /* as the bits of a float */
 
-/* By the threads of one block, behind all that this GPU stores. Who does not answer is taken to have all bits, and an infinite number:
- * the device stops, as when a list has no room, and nothing is computed from what that rank has not sent. */
+/* By the threads of one block, behind all that this GPU stores. Who is silent has all bits: nothing is sorted then. */
 __device__ inline OfRanks gpu_barrier(const CudaArguments &a, unsigned own) {
     __shared__ OfRanks s_all;
     CudaPeers *peers = a.domain.peers;
@@ -32,7 +30,7 @@ __device__ inline OfRanks gpu_barrier(const CudaArguments &a, unsigned own) {
         bool is_silent = false;
         while (!is_silent && (unsigned)((seen = ptx_ld_acquire_sys(word)) >> 32) != epoch)
             is_silent = patience.is_over(a, 1 + other);
-        atomicMax(&s_all.largest, is_silent ? infinity : (unsigned)seen);
+        atomicMax(&s_all.largest, (unsigned)seen);
         atomicOr(&s_all.bits, is_silent ? ~0u : (unsigned)seen);
     }
     __syncthreads(); /* all have answered */

@@ -99,9 +99,10 @@ mutant("place: to the same side", BORDER_CELLS + " void tell_place(", "to[CUDA_S
 BARRIER = BARRIER_FILE + " OfRanks gpu_barrier("
 mutant("GPU barrier: one set of words", BARRIER, "turn = epoch % 2", "turn = 0", emulated(FUSED), emulated(EVERY))
 mutant("GPU barrier: the last rank is not waited for", BARRIER, "other < a.domain.n_ranks;", "other < a.domain.n_ranks - 1;", FUSED)
-mutant("GPU barrier: nobody is waited for", BARRIER, ">> 32) != epoch &&", ">> 32) != epoch && false &&", FUSED, EVERY, FLYERS)
+mutant("GPU barrier: nobody is waited for", BARRIER, ">> 32) != epoch)", ">> 32) != epoch && false)", FUSED, EVERY, FLYERS)
 mutant("GPU barrier: numbers of others are not taken", BARRIER, "atomicMax(&s_all.largest, (unsigned)seen);", "", FUSED, THIRDS)
-mutant("GPU barrier: bits of others are not taken", BARRIER, "atomicOr(&s_all.bits, (unsigned)seen);", "", BURSTING, GATHERING)
+mutant("GPU barrier: bits of others are not taken", BARRIER, "atomicOr(&s_all.bits, is_silent ? ~0u : (unsigned)seen);", "", BURSTING, GATHERING)
+mutant("GPU barrier: a list without the atoms of a silent GPU", BARRIER, "is_silent ? ~0u : (unsigned)seen", "(unsigned)seen", UNANSWERED)
 mutant("GPU barrier: the number stays the same", BARRIER, "peers->epoch = epoch;", "", FUSED)
 mutant("last block: the first one", BARRIER_FILE + " bool is_last_block(", "== gridDim.x - 1", "== 0", emulated(FUSED), emulated(EVERY))
 mutant("last block: the count goes on", BARRIER_FILE + " bool is_last_block(", "a.domain.peers->n_blocks = 0;", "", FUSED)
