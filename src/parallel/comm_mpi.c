@@ -11,6 +11,7 @@
 #include <math.h>
 #include <mpi.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 #include "parallel/engine.h"
 
 typedef struct State {
-    MPI_Comm messages, roll;
+    MPI_Comm messages;
     MPI_Request *requests;
     int n_requests, room;
 } State;
@@ -29,18 +30,18 @@ typedef struct State {
 static const int64_t piece_bytes = 1 << 30; /* counts of MPI are ints */
 static const int looks_before_yield = 200;  /* some 20 us: as long as the answer of a rank that is running may take */
 static const double roll_s = 5;
+static MPI_Comm roll; /* one for all: whichever thread of a rank gives up answers those of others */
 
 /* --- waiting -------------------------------------------------------------------------------------------------------- */
 
 /* Whether rank k has answered, for all k. The requests are left as they are: the process ends. */
 static void call_roll(const MdComm *comm, bool *answered) {
-    const State *state = comm->state;
     MPI_Request request;
     int *words = md_alloc((size_t)comm->size, sizeof *words, "roll"), own = comm->rank;
     MPI_Request *requests = md_alloc((size_t)comm->size, sizeof *requests, "roll");
     for (int rank = 0; rank < comm->size; rank++) {
-        MPI_Irecv(&words[rank], 1, MPI_INT, rank, 0, state->roll, &requests[rank]);
-        MPI_Isend(&own, 1, MPI_INT, rank, 0, state->roll, &request);
+        MPI_Irecv(&words[rank], 1, MPI_INT, rank, 0, roll, &requests[rank]);
+        MPI_Isend(&own, 1, MPI_INT, rank, 0, roll, &request);
     }
     for (const double end_s = md_clock_s() + roll_s; md_clock_s() < end_s; sched_yield())
         for (int rank = 0; rank < comm->size; rank++) {
@@ -51,6 +52,8 @@ static void call_roll(const MdComm *comm, bool *answered) {
 }
 
 static void give_up(const MdComm *comm, int silent, double seconds) {
+    static atomic_flag gives_up = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&gives_up)) sched_yield(); /* another thread ends the process */
     bool *answered = md_alloc((size_t)comm->size, sizeof *answered, "roll");
     char text[1024] = "";
     int n_missing = 0, first = -1;
@@ -62,17 +65,13 @@ static void give_up(const MdComm *comm, int silent, double seconds) {
         const size_t length = strlen(text);
         snprintf(text + length, sizeof text - length, "%srank %d (%s)", length ? ", " : "", rank, comm->hosts[rank]);
     }
-    if (comm->rank == first) {
-        const char *end =
-            "the run ends (parallel.timeout sets how long ranks wait)"; /* in one piece: the launcher writes, too */
-        if (n_missing)
-            fprintf(stderr, "mdmini: error: %s of %d did not answer for %g s: %s\n", text, comm->size, seconds, end);
-        else
-            fprintf(stderr, "mdmini: error: %d ranks have waited for each other for %g s: %s\n", comm->size, seconds,
-                    end);
-    } else {
-        for (const double end_s = md_clock_s() + roll_s; md_clock_s() < end_s;)
-            sched_yield(); /* the first one, which may have begun so much later, speaks before all end */
+    if (!n_missing) snprintf(text, sizeof text, "%d ranks have waited for each other", comm->size);
+    else snprintf(text + strlen(text), sizeof text - strlen(text), " of %d did not answer", comm->size);
+    if (comm->rank == first) { /* in one piece: the launcher writes, too */
+        fprintf(stderr, "mdmini: error: %s for %g s: the run ends (parallel.timeout sets how long ranks wait)\n", text,
+                seconds);
+    } else { /* the first one, which may have begun so much later, speaks before all end */
+        for (const double end_s = md_clock_s() + roll_s; md_clock_s() < end_s; sched_yield()) continue;
     }
     MPI_Abort(MPI_COMM_WORLD, MD_ERROR_INTERNAL);
     abort();
@@ -104,7 +103,6 @@ static void find_node(MdComm *comm) {
 static State *make_state(MPI_Comm from) {
     State *state = md_alloc(1, sizeof *state, "communicator");
     MPI_Comm_dup(from, &state->messages);
-    MPI_Comm_dup(from, &state->roll);
     return state;
 }
 
@@ -140,6 +138,7 @@ static bool start(MdComm *comm, MdErrors *errors) {
     comm->takes_device_memory = takes_device_memory();
     find_node(comm);
     comm->state = make_state(MPI_COMM_WORLD);
+    MPI_Comm_dup(MPI_COMM_WORLD, &roll);
     return true;
 }
 

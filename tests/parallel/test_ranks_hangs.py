@@ -84,7 +84,7 @@ def test_silent(checks, folder):
 
 def on_gpus(folder, n, transport, name, lists, launch, system=MELT, every=50):
     """n ranks that do not ask the host between two lists: started, and in the loop. every: steps between two outputs."""
-    outputs = {name: every for name in OUTPUT if name.endswith("every")}
+    outputs = {key: every for key in OUTPUT if key.endswith("every")}
     content = {**system, "run": {**system["run"], "steps": 1000000, "backend": "cuda"},
                "parallel": {"transport": transport, "timeout": PATIENCE_S}, "output": {**OUTPUT, **outputs, "forces_every": 0},
                "restart": {"every": every}, "neighbor": {**system["neighbor"], **lists}, "launch": launch}
@@ -98,7 +98,7 @@ GAS = {**MELT, "potential": {"epsilon": 1e-35}, "run": {"timestep": 0.1}, "neigh
 
 
 def test_list_without_answer(checks, folder):
-    """The next list is not made from what a silent GPU has not sent, nor without those atoms that it has no room for."""
+    """Where a GPU is silent no list is made: what it has not sent is missing, and nobody tells that its inbox is full."""
     if "direct" not in ranks.transports(2):
         print("test_list_without_answer: not run: direct cannot run here")
         return

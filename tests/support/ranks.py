@@ -91,21 +91,21 @@ class Ranks:
 
     def wait(self, folder, name, timeout):
         """The result; code None: it had not ended by then, and all of it was killed."""
-        doing = ""
         try:
             code = self.child.wait(timeout)
         except subprocess.TimeoutExpired:
-            code, doing = None, self.what_they_do()
+            code = None
+            print(self.what_they_do())
         self.kill()
         texts = []
         for stream in (self.stdout, self.stderr):
             stream.seek(0)
             texts.append(stream.read())
             stream.close()
-        return program.Result(folder, name, code, texts[0], texts[1] + doing.encode(), 0)
+        return program.Result(folder, name, code, *texts, 0)
 
     def what_they_do(self):
-        """The threads of the ranks that run: state (R runs, S and D wait, T is stopped), clock ticks used, and what they wait in."""
+        """The threads of the ranks that run: state (R runs, S and D wait, T is stopped), clock ticks used (user + system), and what they wait in."""
         lines = []
         for rank, pid in sorted(self.processes().items()):
             for thread in sorted(Path(f"/proc/{pid}/task").glob("*")):
@@ -114,7 +114,7 @@ class Ranks:
                     lines.append(f"rank {rank}, thread {thread.name}: {fields[0]}, {fields[11]} + {fields[12]}, {(thread / 'wchan').read_text()}")
                 except OSError:  # it has ended
                     continue
-        return "\n".join(["", *lines])
+        return "\n".join(lines)
 
     def kill(self):
         for pid in self.processes().values():

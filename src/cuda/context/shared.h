@@ -178,7 +178,7 @@ typedef struct CudaDomain {
     int32_t n_ranks;
     int32_t n_rooms; /* parallel.transport = nccl: how often rooms of messages have changed: graphs end with them */
     CudaPeers *peers;
-    long long patience_ns; /* with a rank that does not answer */
+    long long patience_ns; /* how long a kernel waits for a word or a place */
 } CudaDomain;
 
 /* force.kernel = brick. A block of threads takes a brick, and stages its atoms and those in range of it in shared

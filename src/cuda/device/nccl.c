@@ -1,6 +1,6 @@
 /* NCCL is loaded when a run asks for it, and declared here as far as it is used: neither the program nor its build
  * needs it. Its functions return before the device is done, so that their results say little; what goes wrong later,
- * and a rank that is gone or silent, is found by a thread that looks (watch). NCCL itself waits for ever. */
+ * and a rank that is gone or silent, is found by threads that look (ask, watch). NCCL itself waits for ever. */
 #define _POSIX_C_SOURCE 200809L
 #include "cuda/device/nccl.h"
 
@@ -105,15 +105,14 @@ static void check(const CudaNccl *nccl, int result, const char *what) {
 
 static void pause_shortly(void) { nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); }
 
-/* Asks which messages are done. The answer may not come: a launch that finds the queue of the device full waits for room, so for
- * other ranks, and may keep further calls waiting. So the thread that watches does not ask the device itself. */
+/* Notes which messages are done. The query may block: a launch waits while the queue of the device is full, here for other ranks, and
+ * other calls may wait for it. So it has a thread of its own. */
 static void *ask(void *opaque) {
     CudaNccl *nccl = opaque;
     cudaSetDevice(nccl->device); /* of this thread */
     while (!atomic_load(&nccl->ends)) {
         const long long n_issued = atomic_load(&nccl->n_issued);
-        if (cudaEventQuery(nccl->issued) != cudaErrorNotReady) atomic_store(&nccl->n_done, n_issued);
-        (void)cudaGetLastError(); /* not ready is no fault; others are found by the thread of the steps */
+        if (cudaEventQuery(nccl->issued) == cudaSuccess) atomic_store(&nccl->n_done, n_issued);
         pause_shortly();
     }
     return NULL;

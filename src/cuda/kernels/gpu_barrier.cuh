@@ -14,7 +14,7 @@ struct OfRanks {
     unsigned largest, bits; /* any of them has */
 };
 
-/* By the threads of one block, behind all that this GPU stores. Who is silent has all bits: nothing is sorted then. */
+/* By the threads of one block, behind all that this GPU stores. Of a silent rank all bits are taken: nothing is sorted. */
 __device__ inline OfRanks gpu_barrier(const CudaArguments &a, unsigned own) {
     __shared__ OfRanks s_all;
     CudaPeers *peers = a.domain.peers;
@@ -30,7 +30,7 @@ __device__ inline OfRanks gpu_barrier(const CudaArguments &a, unsigned own) {
         bool is_silent = false;
         while (!is_silent && (unsigned)((seen = ptx_ld_acquire_sys(word)) >> 32) != epoch)
             is_silent = patience.is_over(a, 1 + other);
-        atomicMax(&s_all.largest, (unsigned)seen);
+        if (!is_silent) atomicMax(&s_all.largest, (unsigned)seen);
         atomicOr(&s_all.bits, is_silent ? ~0u : (unsigned)seen);
     }
     __syncthreads(); /* all have answered */

@@ -46,7 +46,7 @@ struct Patience {
     int looks = 0;
     long long begin = 0;
 
-    /* with(): 1 + the rank that does not answer. */
+    /* with(): 1 + the rank that does not answer; -1, later: it is for others to find out who. */
     template <class With> __device__ inline bool is_over_with(const CudaArguments &a, With with) {
         constexpr int looks_a_clock = 256;
         volatile int *silent = &a.host_status->silent;
@@ -54,8 +54,9 @@ struct Patience {
         const long long now = ptx_globaltimer();
         if (begin == 0) begin = now;
         if (*silent != 0) return true;
-        if (now - begin <= a.domain.patience_ns) return false;
-        *silent = with();
+        const int who = with();
+        if (now - begin <= (who < 0 ? 2 : 1) * a.domain.patience_ns) return false;
+        *silent = who;
         return true;
     }
     __device__ inline bool is_over(const CudaArguments &a, int with) {

@@ -174,6 +174,7 @@ MdStatus cuda_output_wait(void *opaque, const MdOutputRequest *request, MdOutput
         if (!issue) return MD_OK;
         CUDA_CHECK(cudaEventSynchronize(slot->copied));
     } while (!md_ring_arrive(context->output.ring, request, issue, &head->step));
+    cuda_check_peers(context); /* of who has not answered in time there are old places */
     output->arrived = true;
     MdSumParts sums;
     cuda_reduce_read_row(&slot->row, &sums);

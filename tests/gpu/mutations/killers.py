@@ -25,7 +25,7 @@ queue(...)     tests/physics/test_queue: the same bits by a queue of bricks, in 
 UNFORESEEN     a list that fails in the middle of a batch of steps
 over_ranks(...) tests/parallel/test_ranks_*.py: several processes
 SILENT         a rank that does not answer another's GPU
-UNANSWERED     the list after which such a rank would have told that it lacks room
+UNANSWERED     a list of which such a rank has not sent its part
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
 """
 from typing import NamedTuple

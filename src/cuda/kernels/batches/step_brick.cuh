@@ -184,11 +184,11 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
     stage_brick(a, brick, *shifts_place(), held_sources * MD_BLOCK, from, atoms);
 }
 
-/* Several processes: whether whoever moves atom i, of which this GPU may have a copy, has not answered for too long. */
+/* Several processes: whether the place of atom i has not come for too long. Of own atoms, too: their block may wait for another GPU. */
 __device__ inline bool is_silent(const CudaArguments &a, int i, Patience *patience) {
     return has_domain && patience->is_over_with(a, [&] {
+        if (i < own_atoms(a)) return -1;
         int side = 0;
-        if (i < own_atoms(a)) return -1; /* a block of this GPU, which waits for another in its turn */
         while (i - own_atoms(a) >= a.domain.table->in[side + 1]) side++;
         return 1 + a.domain.peers->rank[side];
     });
