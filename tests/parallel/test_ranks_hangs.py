@@ -82,12 +82,11 @@ def test_silent(checks, folder):
                 f"rank 2 stopped: {told}")
 
 
-def on_gpus(folder, n, transport, name, lists, launch, system=MELT, every=50):
-    """n ranks that do not ask the host between two lists: started, and in the loop. every: steps between two outputs."""
-    outputs = {key: every for key in OUTPUT if key.endswith("every")}
+def on_gpus(folder, n, transport, name, lists, launch, system=MELT, **output):
+    """n ranks that do not ask the host between two lists: started, and in the loop."""
     content = {**system, "run": {**system["run"], "steps": 1000000, "backend": "cuda"},
-               "parallel": {"transport": transport, "timeout": PATIENCE_S}, "output": {**OUTPUT, **outputs, "forces_every": 0},
-               "restart": {"every": every}, "neighbor": {**system["neighbor"], **lists}, "launch": launch}
+               "parallel": {"transport": transport, "timeout": PATIENCE_S}, "output": {**OUTPUT, "forces_every": 0, **output},
+               "restart": {"every": 50}, "neighbor": {**system["neighbor"], **lists}, "launch": launch}
     started = ranks.start(n, program.write_deck(folder, name, **content).name, folder=folder, **ranks.transports(n)[transport])
     wait_for(folder / f"{name}.restart")
     return started
@@ -102,7 +101,8 @@ def test_list_without_answer(checks, folder):
     if "direct" not in ranks.transports(2):
         print("test_list_without_answer: not run: direct cannot run here")
         return
-    started = on_gpus(folder, 2, "direct", "gas", {}, {}, GAS, 120)
+    # without outputs, for which hosts would look at each other
+    started = on_gpus(folder, 2, "direct", "gas", {}, {}, GAS, **{key: 10**6 for key in OUTPUT if key.endswith("every")})
     time.sleep(random.uniform(0.1, 0.6))
     begun, what = time.monotonic(), "rank 0 stopped, many atoms cross"
     os.kill(started.processes()[0], signal.SIGSTOP)
