@@ -130,7 +130,7 @@ void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, co
     if (!comm) return;
     const int n_hosts = md_balance_count_hosts(comm);
     md_log(log, "%sranks     %d processes on %d host%s (%s), domains%s", prefix, md_comm_size(comm), n_hosts,
-           n_hosts == 1 ? "" : "s", md_comm_library(comm), config->parallel_grid.n > 0 ? "" : " are chosen on a GPU");
+           n_hosts == 1 ? "" : "s", md_comm_library(comm), config->parallel_grid.n > 0 ? "" : " not chosen: no GPU");
     for (int a = 0; a < config->parallel_grid.n; a++)
         md_log(log, "%s%lld", a ? " x " : " ", (long long)config->parallel_grid.values[a]);
     md_log(log, "\n");

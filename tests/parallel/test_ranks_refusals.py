@@ -118,6 +118,8 @@ def test_of_cuda(checks, folder):
                                     ("nccl", "launch.passes=queue", "launch.passes: queue does not run", "take kernels")):
         if transport in possible:
             check_refusal(checks, folder, 2, [deck, *split(words), f"parallel.transport={transport}"], *told, **possible[transport])
+    told = ranks.run(2, "--check", deck, folder=folder, **ranks.NO_GPU).stdout
+    checks.that("domains not chosen: no GPU\n" in told, f"checked without a GPU: {told[:600]}")
     print(f"test_of_cuda: not run: {', '.join({'cuda-aware', 'nccl', 'direct'} - possible.keys()) or 'nothing'}")
 
 

@@ -105,7 +105,8 @@ class Ranks:
         return program.Result(folder, name, code, *texts, 0)
 
     def what_they_do(self):
-        """The threads of the ranks that run: state (R runs, S and D wait, T is stopped), clock ticks used (user + system), and what they wait in."""
+        """The threads of the ranks that run: state (R runs, S and D wait, T is stopped), clock ticks used (user + system), and where
+        in the kernel each waits."""
         lines = []
         for rank, pid in sorted(self.processes().items()):
             for thread in sorted(Path(f"/proc/{pid}/task").glob("*")):
