@@ -68,8 +68,7 @@ static void take_row(void *user, const MdThermo *row) {
 
 /* A part of the whole run on the timeline, until now. */
 static void trace_phase(MdSimulation *s, const char *name, double begin_s) {
-    MdTraceTrack *phases = md_trace_track(s->trace, MD_TRACE_HOST, "phases");
-    md_trace_span(phases, MD_TRACE_PHASE, name, begin_s, md_clock_s(), -1);
+    md_trace_span(md_trace_track(s->trace, MD_TRACE_HOST, "phases"), MD_TRACE_PHASE, name, begin_s, md_clock_s(), -1);
 }
 
 /* The timeline of what was run, however it ended. */
@@ -296,9 +295,8 @@ static MdStatus run_loop(MdSimulation *s) {
     MdStatus status = s->resumed ? MD_OK : agree(s, put_output(s, 0)), drained = drain(s);
     if (status == MD_OK) status = drained;
     MdStatistics before;
-    MdPipelineStatistics written_before;
     s->record.ops->statistics(s->context, &before);
-    md_pipeline_statistics(s->pipeline, &written_before);
+    (void)md_pipeline_take_statistics(s->pipeline); /* of what was before the loop */
     md_sensors_begin(s->record.sensors);
     double start = md_clock_s();
     s->turn.steps_a_call = 1;
@@ -327,8 +325,7 @@ static MdStatus run_loop(MdSimulation *s) {
     s->late_at_end = s->record.statistics.n_late_rebuilds;
     md_statistics_subtract(&s->record.statistics, &before);
     md_balance_gather(s->record.comm, &s->record.statistics, &s->record.balance);
-    md_pipeline_statistics(s->pipeline, &s->record.written);
-    md_pipeline_statistics_subtract(&s->record.written, &written_before);
+    s->record.written = md_pipeline_take_statistics(s->pipeline);
     md_progress_destroy(s->progress);
     s->progress = NULL;
     return status;

@@ -40,11 +40,17 @@ struct MdPipeline {
 
     MdErrors *errors;                /* the writer's own; others look at them once status is an error */
     MdPipelineStatistics statistics; /* written and copied: the writer's; the others: the caller's */
+    uint64_t bytes_before;           /* in the files, before these */
 };
 
 static void lock(MdPipeline *p) { pthread_mutex_lock(&p->ring->mutex); }
 static void unlock(MdPipeline *p) { pthread_mutex_unlock(&p->ring->mutex); }
-static void wait_for_change(MdPipeline *p) { pthread_cond_wait(&p->ring->changed, &p->ring->mutex); }
+/* Or for a moment: who waits for long has other things to look at. */
+static void wait_for_change(MdPipeline *p) {
+    const double until_s = md_clock_s() + 0.2;
+    const struct timespec until = {.tv_sec = (time_t)until_s, .tv_nsec = (long)(1e9 * (until_s - floor(until_s)))};
+    pthread_cond_timedwait(&p->ring->changed, &p->ring->mutex, &until);
+}
 static void tell_change(MdPipeline *p) { pthread_cond_broadcast(&p->ring->changed); }
 
 /* --- what a run needs ---------------------------------------------------------------------------------------------- */
@@ -78,13 +84,12 @@ static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *out
                           ? md_collective_append(p->collective, p->files, &frame, item->due, thermo, p->errors)
                           : md_trajectory_append(p->files, &frame, item->due, thermo, p->errors);
     md_nvtx_end();
-    const double end_s = md_clock_s();
-    md_trace_span(p->writer_track, MD_TRACE_WRITE, "append", start_s, end_s, frame.step);
-    p->statistics.write_s += end_s - start_s;
+    md_trace_span(p->writer_track, MD_TRACE_WRITE, "append", start_s, md_clock_s(), frame.step);
+    p->statistics.write_s += md_clock_s() - start_s;
     p->statistics.copy_s += output->copy_s;
     if (status != MD_OK) return status;
     p->statistics.n_frames++;
-    p->statistics.file_bytes = md_trajectory_file_bytes(p->files);
+    p->statistics.file_bytes = md_trajectory_file_bytes(p->files) - p->bytes_before;
     p->statistics.frame_bytes += md_frame_bytes(p->spec.n_atoms, item->request.quantities, p->ring->spec.precision);
     return MD_OK;
 }
@@ -127,6 +132,7 @@ static void write_next(MdPipeline *p) {
 
 static void commit_file(MdPipeline *p, bool sync) {
     MdStatus status = p->status;
+    p->commit_due = true; /* who asks for the files waits for it */
     unlock(p);
     const double start_s = md_clock_s();
     md_nvtx_begin("commit", -1);
@@ -140,18 +146,9 @@ static void commit_file(MdPipeline *p, bool sync) {
     tell_change(p);
 }
 
-/* Until there is something to do, which may be a commit of what has waited for one long enough. */
-static void wait_for_work(MdPipeline *p) {
-    const double due_s = p->files && p->status == MD_OK ? md_trajectory_commit_due_s(p->files) : INFINITY;
-    if (md_clock_s() >= due_s) {
-        p->commit_due = true; /* who asks for the files waits for it */
-        commit_file(p, false);
-    } else if (due_s < 1e12) {
-        const struct timespec until = {.tv_sec = (time_t)due_s, .tv_nsec = (long)(1e9 * (due_s - floor(due_s)))};
-        pthread_cond_timedwait(&p->ring->changed, &p->ring->mutex, &until);
-    } else {
-        wait_for_change(p);
-    }
+/* Whether what was written has waited for a commit long enough. */
+static bool waits_for_commit(const MdPipeline *p) {
+    return p->files && p->status == MD_OK && md_clock_s() >= md_trajectory_commit_due_s(p->files);
 }
 
 static void *write_all(void *opaque) {
@@ -162,19 +159,18 @@ static void *write_all(void *opaque) {
         if (md_ring_first(p->ring) >= 0) write_next(p);
         else if (p->commit_due) commit_file(p, true);
         else if (p->closing) break;
-        else wait_for_work(p);
+        else if (waits_for_commit(p)) commit_file(p, false);
+        else wait_for_change(p);
     }
     unlock(p);
     return NULL;
 }
 
-/* Signals that end or hurry a run are for the thread of the steps. */
+/* Signals are for the thread of the steps. */
 static MdStatus start_writer(MdPipeline *p, MdErrors *errors) {
-    sigset_t ours, before;
-    sigemptyset(&ours);
-    const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
-    for (size_t k = 0; k < sizeof signals / sizeof signals[0]; k++) sigaddset(&ours, signals[k]);
-    pthread_sigmask(SIG_BLOCK, &ours, &before);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
     const int failed = pthread_create(&p->writer, NULL, write_all, p);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed) return md_fail(errors, MD_ERROR_INTERNAL, "output.pipeline = on: the system gave no thread");
@@ -186,7 +182,7 @@ static MdStatus start_writer(MdPipeline *p, MdErrors *errors) {
 
 static void destroy(MdPipeline *p) {
     md_collective_close(p->collective);
-    md_comm_destroy(p->ring->comm);
+    if (p->ring->comm != p->spec.comm) md_comm_destroy(p->ring->comm);
     md_ring_destroy(p->ring);
     md_errors_destroy(p->errors);
     md_free(p);
@@ -200,7 +196,7 @@ MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
     p->spec.trajectory = NULL;
     p->n_rows = ring.by_blocks ? md_comm_block_size(spec->comm, spec->n_atoms) : spec->n_atoms;
     p->ring = md_ring_create(&ring);
-    p->ring->comm = md_comm_duplicate(spec->comm);
+    p->ring->comm = on ? md_comm_duplicate(spec->comm) : spec->comm;
     p->errors = md_errors_create();
     p->ring->producer_track = p->steps_track = md_trace_track(spec->trace, MD_TRACE_HOST, "steps");
     p->ring->consumer_track = p->writer_track = md_trace_track(spec->trace, MD_TRACE_HOST, on ? "writer" : "steps");
@@ -242,6 +238,25 @@ static MdStatus settle(MdPipeline *p) {
  * what they then drop. */
 static bool goes_on(const MdPipeline *p, MdStatus status) { return status == MD_OK || p->ring->comm; }
 
+enum { ROOM_FOR_ROW, ROOM_FOR_FRAME, ALL_WRITTEN };
+
+static bool waits_for(const MdPipeline *p, int what) {
+    if (what == ALL_WRITTEN) return md_ring_first(p->ring) >= 0 || p->commit_due;
+    return !md_ring_has_room(p->ring, what == ROOM_FOR_FRAME) && goes_on(p, p->status);
+}
+
+/* Of the ranks of comm all wait until none has to. Writers wait for each other without end, so these threads ask again and again whether all
+ * are there: a slow disk is waited for, a rank that is stopped is not. Called with the mutex. */
+static void wait_for_writer(MdPipeline *p, int what, const MdComm *comm) {
+    for (double waits = 1; waits > 0;) {
+        if (waits_for(p, what)) wait_for_change(p);
+        waits = waits_for(p, what);
+        unlock(p);
+        md_comm_largest(comm, &waits, 1);
+        lock(p);
+    }
+}
+
 /* Back-pressure. The writer may wait for a slot that is SKIPPED, for which it needs the help of this thread; of several ranks all settle or
  * none, as they do it together. */
 static MdStatus wait_for_room(MdPipeline *p, bool frame, MdErrors *errors) {
@@ -254,13 +269,12 @@ static MdStatus wait_for_room(MdPipeline *p, bool frame, MdErrors *errors) {
     status = settle(p);
     const double settled_s = md_clock_s();
     lock(p);
-    while (!md_ring_has_room(p->ring, frame) && goes_on(p, p->status)) wait_for_change(p);
+    wait_for_writer(p, frame ? ROOM_FOR_FRAME : ROOM_FOR_ROW, p->spec.comm);
     MdStatus told = tell(p, errors);
     unlock(p);
-    const double end_s = md_clock_s();
-    md_trace_span(p->steps_track, MD_TRACE_WAIT, "wait: slot", settled_s, end_s, -1);
+    md_trace_span(p->steps_track, MD_TRACE_WAIT, "wait: slot", settled_s, md_clock_s(), -1);
     p->statistics.n_full++;
-    p->statistics.full_s += end_s - settled_s;
+    p->statistics.full_s += md_clock_s() - settled_s;
     return status == MD_OK ? told : status;
 }
 
@@ -302,12 +316,11 @@ static MdStatus wait_until_done(MdPipeline *p, bool commit, MdErrors *errors) {
     p->commit_due = commit;
     if (p->threaded) tell_change(p);
     else if (commit) commit_file(p, true);
-    while (md_ring_first(p->ring) >= 0 || p->commit_due) wait_for_change(p);
+    wait_for_writer(p, ALL_WRITTEN, commit ? p->spec.comm : NULL); /* who drains may be alone */
     MdStatus told = tell(p, errors);
     unlock(p);
-    const double end_s = md_clock_s();
-    if (p->threaded) md_trace_span(p->steps_track, MD_TRACE_WAIT, "wait: writer", settled_s, end_s, -1);
-    if (!commit) p->statistics.drain_s += end_s - settled_s; /* commits are part of restart files, and told with them */
+    if (p->threaded) md_trace_span(p->steps_track, MD_TRACE_WAIT, "wait: writer", settled_s, md_clock_s(), -1);
+    if (!commit) p->statistics.drain_s += md_clock_s() - settled_s; /* commits are told with restart files */
     return status == MD_OK ? told : status;
 }
 
@@ -354,18 +367,9 @@ MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
 
 /* --- the books ----------------------------------------------------------------------------------------------------- */
 
-void md_pipeline_statistics(const MdPipeline *p, MdPipelineStatistics *statistics) { *statistics = p->statistics; }
-
-void md_pipeline_statistics_subtract(MdPipelineStatistics *after, const MdPipelineStatistics *before) {
-    after->n_rows -= before->n_rows;
-    after->n_frames -= before->n_frames;
-    after->frame_bytes -= before->frame_bytes;
-    after->file_bytes -= before->file_bytes;
-    after->put_s -= before->put_s;
-    after->n_full -= before->n_full;
-    after->full_s -= before->full_s;
-    after->drain_s -= before->drain_s;
-    after->device_s -= before->device_s;
-    after->copy_s -= before->copy_s;
-    after->write_s -= before->write_s;
+MdPipelineStatistics md_pipeline_take_statistics(MdPipeline *p) {
+    const MdPipelineStatistics taken = p->statistics;
+    p->bytes_before += taken.file_bytes;
+    p->statistics = (MdPipelineStatistics){0};
+    return taken;
 }

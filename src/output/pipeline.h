@@ -68,10 +68,8 @@ void md_pipeline_describe(MdPipeline *pipeline, const char *text);
 /* Waits for what is under way, ends the writer and closes the file. Accepts NULL. */
 MdStatus md_pipeline_close(MdPipeline *pipeline, MdErrors *errors);
 
-/* Of all that was put so far; call drain before. */
-void md_pipeline_statistics(const MdPipeline *pipeline, MdPipelineStatistics *statistics);
-/* What happened between two readings: after less before. */
-void md_pipeline_statistics_subtract(MdPipelineStatistics *after, const MdPipelineStatistics *before);
+/* Of all that was put since the last call; call drain before. */
+MdPipelineStatistics md_pipeline_take_statistics(MdPipeline *pipeline);
 
 /* The ring of a run with these switches. */
 MdRingSpec md_pipeline_ring(const MdConfig *config);

@@ -82,6 +82,34 @@ def test_silent(checks, folder):
                 f"rank 2 stopped: {told}")
 
 
+def told_by(done):
+    return [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
+
+
+def test_silent_writer(checks, folder):
+    """Rank 0 stopped while it writes, and all others wait until it has written: for a commit, by threads of their own; or for their part
+    of a frame."""
+    for pipeline, more in (("on", {"slots": 8}), ("off", {})):
+        what, stem = f"rank 0 stopped while it writes, output.pipeline={pipeline}", f"writer-{pipeline}"
+        deck = endless(folder, stem, pipeline=pipeline, frames_every=1, velocities_every=1, images_every=1, **more)
+        started = ranks.start(3, deck, "parallel.timeout=2", "restart.every=8", *["parallel.frames=all"] * (pipeline == "off"), folder=folder,
+                              LD_PRELOAD=os.environ["SLOW_DISK"])
+        wait_for(folder / f"{stem}.restart")
+        time.sleep(random.uniform(0.1, 0.6))
+        pids, begun = started.processes(), time.monotonic()
+        os.kill(pids[0], signal.SIGSTOP)
+        done = wait_for_end(checks, started, folder, stem, begun, what)
+        told = told_by(done)
+        checks.that(len(told) == 1 and "error: rank 0 (" in told[0] and " of 3 did not answer for 2 s" in told[0], f"{what}: {told}")
+
+
+def test_slow_disk(checks, folder):
+    """Who writes for longer than parallel.timeout is there, and is waited for."""
+    done = ranks.run(3, endless(folder, "slow"), "run.steps=40", "parallel.timeout=1", folder=folder,
+                     LD_PRELOAD=os.environ["SLOW_DISK"], MDMINI_TEST_SYNC_S="3")
+    checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"a slow disk: {done.code}, {done.last_lines()}")
+
+
 def on_gpus(folder, n, transport, name, lists, launch, system=MELT, **output):
     """n ranks that do not ask the host between two lists: started, and in the loop."""
     content = {**system, "run": {**system["run"], "steps": 1000000, "backend": "cuda"},
@@ -183,4 +211,4 @@ def test_late_messages(checks, folder):
 
 if __name__ == "__main__":
     ranks.require()
-    run_tests(test_killed_in_set_up, test_killed, test_silent, test_list_without_answer, test_gpus, test_nccl, test_late_messages)
+    run_tests(test_killed_in_set_up, test_killed, test_silent, *[test_silent_writer, test_slow_disk] * ("SLOW_DISK" in os.environ), test_list_without_answer, test_gpus, test_nccl, test_late_messages)

@@ -215,7 +215,7 @@ static bool run_through(const MdBackendOps *ops, const MdConfig *config, const M
         result->status = make_steps(&run, pipeline, result, errors);
         MdStatus drained = md_pipeline_drain(pipeline, errors);
         if (result->status == MD_OK) result->status = drained;
-        md_pipeline_statistics(pipeline, &result->statistics);
+        result->statistics = md_pipeline_take_statistics(pipeline);
         result->fault = run.ops->fault(run.context).step;
     }
     if (pipeline) md_pipeline_close(pipeline, errors);

@@ -1,4 +1,5 @@
 /* In front of the C library (LD_PRELOAD): rank 0 writes to files some milliseconds late, as to a disk that is slower than the steps.
+ * MDMINI_TEST_SYNC_S: how long rank 0 waits until a .h5 file is on the disk.
  * MDMINI_TEST_LOST_RANK: what this rank has written to a .h5 file never reaches the disk, and fdatasync says so. */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
@@ -27,7 +28,9 @@ int fdatasync(int file) {
     if (!next) next = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
     const ssize_t n = readlink(link, path, sizeof path);
-    if (!is_rank(getenv("MDMINI_TEST_LOST_RANK")) || n < 3 || memcmp(path + n - 3, ".h5", 3) != 0) return next(file);
+    if (n < 3 || memcmp(path + n - 3, ".h5", 3) != 0) return next(file);
+    if (is_rank("0") && getenv("MDMINI_TEST_SYNC_S")) sleep((unsigned)atoi(getenv("MDMINI_TEST_SYNC_S")));
+    if (!is_rank(getenv("MDMINI_TEST_LOST_RANK"))) return next(file);
     errno = EIO;
     return -1;
 }
