@@ -309,9 +309,9 @@ static MdStatus run_loop(MdSimulation *s) {
         if (status == MD_OK && md_schedule_restart(config, s->record.step)) status = checkpoint(s);
         md_progress_update(s->progress, s->record.step);
     }
-    md_comm_set_patience(s->record.comm, INFINITY);
     if (status == MD_OK) status = s->record.ops->finish(s->context);
     drained = drain(s);
+    md_comm_set_patience(s->record.comm, INFINITY);
     if (status == MD_OK) status = drained;
     s->record.loop_seconds = md_clock_s() - start;
     trace_phase(s, "loop", start);

@@ -308,7 +308,8 @@ MdStatus md_pipeline_put(MdPipeline *p, int64_t step, unsigned due, double heat,
     return status;
 }
 
-static MdStatus wait_until_done(MdPipeline *p, bool commit, MdErrors *errors) {
+/* comm: of ranks that all come here; NULL: who closes may be alone. */
+static MdStatus wait_until_done(MdPipeline *p, bool commit, const MdComm *comm, MdErrors *errors) {
     MdStatus status = settle(p);
     const double settled_s = md_clock_s();
     lock(p);
@@ -316,7 +317,7 @@ static MdStatus wait_until_done(MdPipeline *p, bool commit, MdErrors *errors) {
     p->commit_due = commit;
     if (p->threaded) tell_change(p);
     else if (commit) commit_file(p, true);
-    wait_for_writer(p, ALL_WRITTEN, commit ? p->spec.comm : NULL); /* who drains may be alone */
+    wait_for_writer(p, ALL_WRITTEN, comm);
     MdStatus told = tell(p, errors);
     unlock(p);
     if (p->threaded) md_trace_span(p->steps_track, MD_TRACE_WAIT, "wait: writer", settled_s, md_clock_s(), -1);
@@ -324,9 +325,8 @@ static MdStatus wait_until_done(MdPipeline *p, bool commit, MdErrors *errors) {
     return status == MD_OK ? told : status;
 }
 
-MdStatus md_pipeline_drain(MdPipeline *p, MdErrors *errors) { return wait_until_done(p, false, errors); }
-
-MdStatus md_pipeline_commit(MdPipeline *p, MdErrors *errors) { return wait_until_done(p, true, errors); }
+MdStatus md_pipeline_drain(MdPipeline *p, MdErrors *errors) { return wait_until_done(p, false, p->spec.comm, errors); }
+MdStatus md_pipeline_commit(MdPipeline *p, MdErrors *errors) { return wait_until_done(p, true, p->spec.comm, errors); }
 
 void md_pipeline_frames(MdPipeline *p, int64_t *n_h5, int64_t *n_xyz) {
     *n_h5 = *n_xyz = 0;
@@ -347,7 +347,7 @@ void md_pipeline_describe(MdPipeline *p, const char *text) {
 
 MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
     if (!p) return MD_OK;
-    MdStatus status = md_pipeline_drain(p, errors);
+    MdStatus status = wait_until_done(p, false, NULL, errors);
     if (p->threaded) {
         lock(p);
         p->closing = true;

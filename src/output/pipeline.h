@@ -50,7 +50,7 @@ MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors);
  * request. */
 MdStatus md_pipeline_put(MdPipeline *pipeline, int64_t step, unsigned due, double heat, MdErrors *errors);
 
-/* Waits until all that was put is written: rows handed on, frames given to the file. */
+/* Waits until all that was put is written: rows handed on, frames given to the file. Of several processes all come here. */
 MdStatus md_pipeline_drain(MdPipeline *pipeline, MdErrors *errors);
 
 /* The same, and until it is safe on the disk: flushed and synced. */

@@ -34,6 +34,10 @@ def wait_for_end(checks, started, folder, name, begun, what, latest_s=LATEST_S):
     return done
 
 
+def told_by(done):
+    return [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
+
+
 def test_killed_in_set_up(checks, folder):
     """From the log on: list, verification, first frame. Before, in MPI_Init, it is for the launcher to notice, and it does not
     always."""
@@ -77,30 +81,27 @@ def test_silent(checks, folder):
     pids, begun = started.processes(), time.monotonic()
     os.kill(pids[2], signal.SIGSTOP)
     done = wait_for_end(checks, started, folder, "silent", begun, "rank 2 stopped")
-    told = [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
+    told = told_by(done)
     checks.that(len(told) == 1 and "rank 2 (" in told[0] and " of 4 did not answer for 2 s" in told[0] and "parallel.timeout" in told[0],
                 f"rank 2 stopped: {told}")
 
 
-def told_by(done):
-    return [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
-
-
 def test_silent_writer(checks, folder):
-    """Rank 0 stopped while it writes, and all others wait until it has written: for a commit, by threads of their own; or for their part
-    of a frame."""
-    for pipeline, more in (("on", {"slots": 8}), ("off", {})):
-        what, stem = f"rank 0 stopped while it writes, output.pipeline={pipeline}", f"writer-{pipeline}"
-        deck = endless(folder, stem, pipeline=pipeline, frames_every=1, velocities_every=1, images_every=1, **more)
-        started = ranks.start(3, deck, "parallel.timeout=2", "restart.every=8", *["parallel.frames=all"] * (pipeline == "off"), folder=folder,
-                              LD_PRELOAD=os.environ["SLOW_DISK"])
-        wait_for(folder / f"{stem}.restart")
-        time.sleep(random.uniform(0.1, 0.6))
+    """Rank 0 stopped while it writes, and all others wait until it has written: for a commit, or for the end, by threads of their own; or
+    for their part of a frame."""
+    for what, pipeline, words in (("commit", "on", ["restart.every=8", "output.slots=8"]),
+                                  ("end", "on", ["restart.every=0", "output.slots=16", "run.steps=16"]),
+                                  ("frame", "off", ["restart.every=8", "parallel.frames=all"])):
+        deck = endless(folder, what, pipeline=pipeline, frames_every=1, velocities_every=1, images_every=1)
+        started = ranks.start(3, deck, "parallel.timeout=2", *words, folder=folder, LD_PRELOAD=os.environ["SLOW_DISK"])
+        wait_for(folder / f"{what}.csv", lines=2)  # the loop begins
+        time.sleep(random.uniform(0.2, 0.6))
         pids, begun = started.processes(), time.monotonic()
         os.kill(pids[0], signal.SIGSTOP)
-        done = wait_for_end(checks, started, folder, stem, begun, what)
+        done = wait_for_end(checks, started, folder, what, begun, f"rank 0 stopped before the {what}")
         told = told_by(done)
-        checks.that(len(told) == 1 and "error: rank 0 (" in told[0] and " of 3 did not answer for 2 s" in told[0], f"{what}: {told}")
+        checks.that(len(told) == 1 and "error: rank 0 (" in told[0] and " of 3 did not answer for 2 s" in told[0],
+                    f"rank 0 stopped before the {what}: {told}")
 
 
 def test_slow_disk(checks, folder):
@@ -159,7 +160,7 @@ def test_gpus(checks, folder, transport="direct"):
         begun = time.monotonic()
         os.kill(pids[rank], number)
         done = wait_for_end(checks, started, folder, name, begun, what)
-        told = [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
+        told = told_by(done)
         if number == signal.SIGSTOP:
             # no other one is named; but who gives up on NCCL answers no other for a while
             silent = f"error: rank {rank}" if transport == "direct" else "rank ."
