@@ -96,6 +96,8 @@ def test_strong(checks, bench):
     checks.that(ratio["outcome"] == "faster" and abs(ratio["value"] - two["speed_up"]["value"]) < 1e-12, f"ratio to the base: {ratio}")
     effect = next(one for one in results["effects"] if one["factors"] == ["parallel.ranks"] and one["levels"] == ["4"])
     checks.near(effect["value"], 4 * EFFICIENCY[4], 0.03, "main effect of 4 processes")
+    checks.that(not any(one["besides"] for one in results["effects"]) and "overlap" not in points_of(results)["parallel.ranks=2 a.w=on"]["changed"],
+                "a switch of several processes alone is told of as if one process had another")
     said = [line.split() for line in done.stdout.split("Efficiency: ")[1].split("\n\n")[0].splitlines()[2:]]
     page = report.sections(view.View(results), None, (), None)
     table = [line for line in page[page.index("## Scaling over processes"):] if line.startswith("| `")]

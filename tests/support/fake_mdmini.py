@@ -45,6 +45,7 @@ def option(key):
 def variants():
     rows = [{"backend": "cpu", "stage": key.split(".")[0], "switch": key, "value": value, "needs": "",
              "deterministic": "no" if (key, value) == ("a.x", "slow") else "yes"} for key in CHOICES for value in CHOICES[key]]
+    rows.append({"backend": "cpu", "stage": "halo", "switch": "parallel.overlap", "value": "on", "needs": "", "deterministic": "yes"})
     lacks = [key for key in CHOICES if key == os.environ.get("FAKE_LACKS")]
     return {"backends": [{"name": "cpu", "built_in": True, "lacks": lacks, "variants": [row for row in rows if row["switch"] not in lacks]},
                          {"name": "cuda", "built_in": False, "lacks": [], "variants": [{**row, "backend": "cuda"} for row in rows]}]}
@@ -137,6 +138,8 @@ def run(settings):
     for key in CHOICES:
         if key != os.environ.get("FAKE_LACKS"):
             rows.setdefault(key.split(".")[0], []).append(f"{key.split('.')[1]}={ran[key]}")
+    if n_ranks() > 1:
+        rows["halo"] = ["overlap=on"]
     report = {"own": own, "verdict": "FAILED" if failed else "PASSED" if verify else "NOT CHECKED", "n_atoms": n_atoms,
               "n_steps": n_steps, "backend": "cpu", "precision": settings["run.precision"], "loop_seconds": loop,
               "atom_steps_per_second": n_atoms * n_steps / loop, "n_late_rebuilds": 0, "unused_switches": [os.environ.get("FAKE_UNUSED")], "energy_drift_per_atom_step": 1e-9,

@@ -33,12 +33,18 @@ def companions(options, rows, settings, key, value):
     return changed
 
 
+def is_of_ranks(key, ran):
+    """Whether it is among the switches that one process does not have, and these are of one process."""
+    return key.startswith("parallel.") and key not in ran
+
+
 def differences(ran, base, but=()):
     """In words: the switches that ran otherwise than in the base, but for those named."""
-    changed = [f"{key}={value}" for key, value in ran.items() if base.get(key) != value and key not in but]
+    changed = [f"{key}={value}" for key, value in ran.items()
+               if base.get(key) != value and key not in but and not is_of_ranks(key, base)]
     gone = {}
     for key in base:
-        if key not in ran and key not in but:
+        if key not in ran and key not in but and not is_of_ranks(key, ran):
             section, name = key.split(".")
             gone.setdefault(section, []).append(name)
     without = [f"{section}.{'/'.join(names)}" for section, names in gone.items()]
