@@ -18,6 +18,8 @@
 #include "report/report.h"
 #include "report/table.h"
 
+enum { UNEVEN = 10 }; /* times parallel.timeout, outside the loop: one rank may have more to do, as rank 0 that reads */
+
 void md_simulation_destroy(MdSimulation *s) {
     if (!s) return;
     md_progress_destroy(s->progress);
@@ -177,8 +179,7 @@ static MdStatus set_up(MdSimulation *s) {
         status = verify(s, 0);
         if (status == MD_STOPPED) status = MD_OK; /* the loop makes no step then */
     }
-    if (status == MD_OK) status = s->record.ops->finish(s->context);
-    return status;
+    return status == MD_OK ? s->record.ops->finish(s->context) : status;
 }
 
 /* The next step after which there is something to do: at the latest in some tenths of a second, to look whether the run is to stop. */
@@ -300,7 +301,6 @@ static MdStatus run_loop(MdSimulation *s) {
     md_sensors_begin(s->record.sensors);
     double start = md_clock_s();
     s->turn.steps_a_call = 1;
-    s->turn.knows_call = false;
     md_comm_set_patience(s->record.comm, config->parallel_timeout);
     if (status == MD_OK) status = agree_turn(s, status);
     while (status == MD_OK && s->record.step < config->run_steps && !s->turn.is_stopping) {
@@ -311,7 +311,7 @@ static MdStatus run_loop(MdSimulation *s) {
     }
     if (status == MD_OK) status = s->record.ops->finish(s->context);
     drained = drain(s);
-    md_comm_set_patience(s->record.comm, INFINITY);
+    md_comm_set_patience(s->record.comm, UNEVEN * config->parallel_timeout);
     if (status == MD_OK) status = drained;
     s->record.loop_seconds = md_clock_s() - start;
     trace_phase(s, "loop", start);
@@ -386,6 +386,7 @@ static void describe(MdSimulation *s) {
 
 static MdStatus run_phases(MdSimulation *s) {
     double start = md_clock_s();
+    md_comm_set_patience(s->record.comm, UNEVEN * s->record.config->parallel_timeout);
     set_time_limit(s);
     s->system = s->resumed ? md_checkpoint_system(s->resumed, &s->record.plan, s->record.errors)
                            : md_system_create(s->record.deck, &s->record.plan, s->record.errors);

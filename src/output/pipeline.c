@@ -15,6 +15,7 @@
 
 /* Requests on their way at once. Their sums are small, so there are many: rows of every step find room while a frame is written. */
 enum { N_SLOTS = 32 };
+static const double look_s = 0.2; /* far below the least parallel.timeout, 1 s */
 
 typedef struct Item { /* what is in a slot: of its owner */
     MdOutputRequest request;
@@ -40,16 +41,16 @@ struct MdPipeline {
 
     MdErrors *errors;                /* the writer's own; others look at them once status is an error */
     MdPipelineStatistics statistics; /* written and copied: the writer's; the others: the caller's */
-    uint64_t bytes_before;           /* in the files, before these */
+    uint64_t bytes_before;           /* in the files, when the statistics were last taken */
 };
 
 static void lock(MdPipeline *p) { pthread_mutex_lock(&p->ring->mutex); }
 static void unlock(MdPipeline *p) { pthread_mutex_unlock(&p->ring->mutex); }
-/* Or for a moment: who waits for long has other things to look at. */
-static void wait_for_change(MdPipeline *p) {
-    const double until_s = md_clock_s() + 0.2;
-    const struct timespec until = {.tv_sec = (time_t)until_s, .tv_nsec = (long)(1e9 * (until_s - floor(until_s)))};
-    pthread_cond_timedwait(&p->ring->changed, &p->ring->mutex, &until);
+/* Returns by until_s or after look_s, changed or not. */
+static void wait_for_change(MdPipeline *p, double until_s) {
+    const double end_s = fmin(until_s, md_clock_s() + look_s);
+    const struct timespec end = {.tv_sec = (time_t)end_s, .tv_nsec = (long)(1e9 * (end_s - floor(end_s)))};
+    pthread_cond_timedwait(&p->ring->changed, &p->ring->mutex, &end);
 }
 static void tell_change(MdPipeline *p) { pthread_cond_broadcast(&p->ring->changed); }
 
@@ -121,9 +122,8 @@ static MdStatus write_item(MdPipeline *p, const Item *item) {
  * while something is written. */
 static void write_next(MdPipeline *p) {
     const Item *item = &p->items[md_ring_first(p->ring)];
-    MdStatus status = p->status;
     unlock(p);
-    status = md_comm_agree(p->ring->comm, status, p->errors);
+    MdStatus status = md_comm_agree(p->ring->comm, p->status, p->errors); /* nobody else writes it */
     if (status == MD_OK) status = write_item(p, item);
     lock(p);
     p->status = status;
@@ -146,9 +146,9 @@ static void commit_file(MdPipeline *p, bool sync) {
     tell_change(p);
 }
 
-/* Whether what was written has waited for a commit long enough. */
-static bool waits_for_commit(const MdPipeline *p) {
-    return p->files && p->status == MD_OK && md_clock_s() >= md_trajectory_commit_due_s(p->files);
+/* When what was written has waited for a commit long enough. */
+static double commit_due_s(const MdPipeline *p) {
+    return p->files && p->status == MD_OK ? md_trajectory_commit_due_s(p->files) : INFINITY;
 }
 
 static void *write_all(void *opaque) {
@@ -159,23 +159,24 @@ static void *write_all(void *opaque) {
         if (md_ring_first(p->ring) >= 0) write_next(p);
         else if (p->commit_due) commit_file(p, true);
         else if (p->closing) break;
-        else if (waits_for_commit(p)) commit_file(p, false);
-        else wait_for_change(p);
+        else if (md_clock_s() >= commit_due_s(p)) commit_file(p, false);
+        else wait_for_change(p, commit_due_s(p));
     }
     unlock(p);
     return NULL;
 }
 
-/* Signals are for the thread of the steps. */
+/* Signals that end or hurry a run are for the thread of the steps. */
 static MdStatus start_writer(MdPipeline *p, MdErrors *errors) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    const int failed = pthread_create(&p->writer, NULL, write_all, p);
+    sigset_t ours, before;
+    sigemptyset(&ours);
+    const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
+    for (size_t k = 0; k < sizeof signals / sizeof signals[0]; k++) sigaddset(&ours, signals[k]);
+    pthread_sigmask(SIG_BLOCK, &ours, &before);
+    p->threaded = pthread_create(&p->writer, NULL, write_all, p) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed) return md_fail(errors, MD_ERROR_INTERNAL, "output.pipeline = on: the system gave no thread");
-    p->threaded = true;
-    return MD_OK;
+    if (p->threaded) return MD_OK;
+    return md_fail(errors, MD_ERROR_INTERNAL, "output.pipeline = on: the system gave no thread");
 }
 
 /* --- the producer ---------------------------------------------------------------------------------------------------- */
@@ -238,19 +239,19 @@ static MdStatus settle(MdPipeline *p) {
  * what they then drop. */
 static bool goes_on(const MdPipeline *p, MdStatus status) { return status == MD_OK || p->ring->comm; }
 
-enum { ROOM_FOR_ROW, ROOM_FOR_FRAME, ALL_WRITTEN };
+typedef enum Until { NO_COMMIT, ALL_WRITTEN, ROOM_FOR_ROW, ROOM_FOR_FRAME } Until;
 
-static bool waits_for(const MdPipeline *p, int what) {
-    if (what == ALL_WRITTEN) return md_ring_first(p->ring) >= 0 || p->commit_due;
-    return !md_ring_has_room(p->ring, what == ROOM_FOR_FRAME) && goes_on(p, p->status);
+static bool must_wait(const MdPipeline *p, Until until) {
+    if (until <= ALL_WRITTEN) return p->commit_due || (until == ALL_WRITTEN && md_ring_first(p->ring) >= 0);
+    return !md_ring_has_room(p->ring, until == ROOM_FOR_FRAME) && goes_on(p, p->status);
 }
 
-/* Of the ranks of comm all wait until none has to. Writers wait for each other without end, so these threads ask again and again whether all
- * are there: a slow disk is waited for, a rank that is stopped is not. Called with the mutex. */
-static void wait_for_writer(MdPipeline *p, int what, const MdComm *comm) {
+/* Collective over comm: returns on all ranks when none has to wait. Writers wait for each other without a limit, so these threads ask
+ * all ranks at least every look_s: a slow disk is waited for, a stopped rank is found by parallel.timeout. Called with the mutex. */
+static void wait_for_writer(MdPipeline *p, Until until, const MdComm *comm) {
     for (double waits = 1; waits > 0;) {
-        if (waits_for(p, what)) wait_for_change(p);
-        waits = waits_for(p, what);
+        if (must_wait(p, until)) wait_for_change(p, INFINITY);
+        waits = must_wait(p, until);
         unlock(p);
         md_comm_largest(comm, &waits, 1);
         lock(p);
@@ -308,12 +309,12 @@ MdStatus md_pipeline_put(MdPipeline *p, int64_t step, unsigned due, double heat,
     return status;
 }
 
-/* comm: of ranks that all come here; NULL: who closes may be alone. */
+/* comm: of ranks that all come here. NULL in close: other ranks may have no pipeline, after a failed set-up. */
 static MdStatus wait_until_done(MdPipeline *p, bool commit, const MdComm *comm, MdErrors *errors) {
     MdStatus status = settle(p);
     const double settled_s = md_clock_s();
     lock(p);
-    while (p->threaded && p->commit_due) wait_for_change(p); /* one that nobody asked for */
+    wait_for_writer(p, NO_COMMIT, comm); /* that nobody asked for */
     p->commit_due = commit;
     if (p->threaded) tell_change(p);
     else if (commit) commit_file(p, true);
@@ -331,7 +332,7 @@ MdStatus md_pipeline_commit(MdPipeline *p, MdErrors *errors) { return wait_until
 void md_pipeline_frames(MdPipeline *p, int64_t *n_h5, int64_t *n_xyz) {
     *n_h5 = *n_xyz = 0;
     lock(p);
-    while (p->commit_due) wait_for_change(p); /* one that nobody asked for */
+    wait_for_writer(p, NO_COMMIT, p->spec.comm); /* that nobody asked for */
     if (p->files) md_trajectory_frames(p->files, n_h5, n_xyz);
     unlock(p);
 }
@@ -364,8 +365,6 @@ MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
     destroy(p);
     return status == MD_OK ? closed : status;
 }
-
-/* --- the books ----------------------------------------------------------------------------------------------------- */
 
 MdPipelineStatistics md_pipeline_take_statistics(MdPipeline *p) {
     const MdPipelineStatistics taken = p->statistics;

@@ -64,6 +64,7 @@ MdComm *md_comm_duplicate(const MdComm *comm) {
     MdComm *other = md_alloc(1, sizeof *other, "communicator");
     *other = *comm;
     other->is_duplicate = true;
+    other->patience_s = INFINITY; /* of writers: output/pipeline.c */
     other->waited_s = 0;
     other->state = comm->engine->duplicate(comm);
     return other;

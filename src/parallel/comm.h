@@ -47,7 +47,7 @@ const char *md_comm_library(const MdComm *comm);
 /* Seconds that this rank has spent in messages and agreements so far: for others, and for the bytes on their way. */
 double md_comm_waited(const MdComm *comm);
 
-/* From now on a rank waits for others for at most so many seconds; INFINITY at the start. */
+/* From now on a rank waits for others for at most so many seconds; INFINITY at the start, and for a duplicate. */
 void md_comm_set_patience(MdComm *comm, double seconds);
 /* Ends the run of all, which others that wait for each other join. Named are the ranks that do not answer, and this one, on whose
  * device this rank has waited for so many seconds. */

@@ -89,13 +89,17 @@ def test_silent(checks, folder):
 def test_silent_writer(checks, folder):
     """Rank 0 stopped while it writes, and all others wait until it has written: for a commit, or for the end, by threads of their own; or
     for their part of a frame."""
+    if "SLOW_DISK" not in os.environ:
+        print("test_silent_writer: not run: there is no layer that delays (sanitizers have no room for it)")
+        return
     for what, pipeline, words in (("commit", "on", ["restart.every=8", "output.slots=8"]),
                                   ("end", "on", ["restart.every=0", "output.slots=16", "run.steps=16"]),
                                   ("frame", "off", ["restart.every=8", "parallel.frames=all"])):
         deck = endless(folder, what, pipeline=pipeline, frames_every=1, velocities_every=1, images_every=1)
-        started = ranks.start(3, deck, "parallel.timeout=2", *words, folder=folder, LD_PRELOAD=os.environ["SLOW_DISK"])
+        started = ranks.start(3, deck, "parallel.timeout=2", *words, folder=folder,
+                              LD_PRELOAD=os.environ["SLOW_DISK"])
         wait_for(folder / f"{what}.csv", lines=2)  # the loop begins
-        time.sleep(random.uniform(0.2, 0.6))
+        time.sleep(random.uniform(0.1, 0.4))
         pids, begun = started.processes(), time.monotonic()
         os.kill(pids[0], signal.SIGSTOP)
         done = wait_for_end(checks, started, folder, what, begun, f"rank 0 stopped before the {what}")
@@ -105,10 +109,30 @@ def test_silent_writer(checks, folder):
 
 
 def test_slow_disk(checks, folder):
-    """Who writes for longer than parallel.timeout is there, and is waited for."""
-    done = ranks.run(3, endless(folder, "slow"), "run.steps=40", "parallel.timeout=1", folder=folder,
-                     LD_PRELOAD=os.environ["SLOW_DISK"], MDMINI_TEST_SYNC_S="3")
-    checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"a slow disk: {done.code}, {done.last_lines()}")
+    """Who writes for longer than parallel.timeout is there, and is waited for: in a commit for a restart file, or by time."""
+    if "SLOW_DISK" not in os.environ:
+        print("test_slow_disk: not run: there is no layer that delays (sanitizers have no room for it)")
+        return
+    once = ["output.frames_every=100000", "output.thermo_every=100000", "output.velocities_every=0", "output.images_every=0"]
+    for what, words, slow in (("sync", ["run.steps=40"], "SYNC"),
+                              ("timed", [*once, "run.steps=16000", "restart.every=0", "output.commit_seconds=1"], "FLUSH")):
+        done = ranks.run(3, endless(folder, what), *words, "parallel.timeout=2", folder=folder, LD_PRELOAD=os.environ["SLOW_DISK"],
+                         **{f"MDMINI_TEST_{slow}_S": "5"})
+        checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{what}: {done.code}, {done.last_lines()}")
+
+
+def test_silent_at_the_end(checks, folder):
+    """In the verification of the last step, in which ranks are waited for ten times as long."""
+    started = ranks.start(2, endless(folder, "end"), "system.cells=24", "run.steps=2", "output.thermo_every=1", "output.frames_every=100",
+                          "output.velocities_every=0", "output.images_every=0", "parallel.timeout=1", folder=folder)
+    wait_for(folder / "end.csv", lines=4)
+    pids, begun = started.processes(), time.monotonic()
+    os.kill(pids[1], signal.SIGSTOP)
+    done = wait_for_end(checks, started, folder, "end", begun, "rank 1 stopped behind the last step")
+    told = told_by(done)
+    # the row is there before the loop is over: for 1 s, that is, or for 10 s
+    checks.that(len(told) == 1 and re.search(r"rank 1 \(\S+\) of 2 did not answer for 10? s", told[0]),
+                f"rank 1 stopped behind the last step: {told}")
 
 
 def on_gpus(folder, n, transport, name, lists, launch, system=MELT, **output):
@@ -212,4 +236,5 @@ def test_late_messages(checks, folder):
 
 if __name__ == "__main__":
     ranks.require()
-    run_tests(test_killed_in_set_up, test_killed, test_silent, *[test_silent_writer, test_slow_disk] * ("SLOW_DISK" in os.environ), test_list_without_answer, test_gpus, test_nccl, test_late_messages)
+    run_tests(test_killed_in_set_up, test_killed, test_silent, test_silent_writer, test_slow_disk, test_silent_at_the_end,
+              test_list_without_answer, test_gpus, test_nccl, test_late_messages)

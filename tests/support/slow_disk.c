@@ -1,9 +1,11 @@
 /* In front of the C library (LD_PRELOAD): rank 0 writes to files some milliseconds late, as to a disk that is slower than the steps.
- * MDMINI_TEST_SYNC_S: how long rank 0 waits until a .h5 file is on the disk.
+ * MDMINI_TEST_SYNC_S: how long rank 0 waits until a .h5 file is on the disk; MDMINI_TEST_FLUSH_S: how long its
+ * writer waits until HDF5 has written what it holds.
  * MDMINI_TEST_LOST_RANK: what this rank has written to a .h5 file never reaches the disk, and fdatasync says so. */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 #include <unistd.h>
 
 static int is_rank(const char *number) {
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK") : getenv("PMI_RANK");
     return rank && number && atoi(rank) == atoi(number);
 }
 
@@ -20,6 +22,14 @@ ssize_t pwrite(int file, const void *data, size_t n, off_t at) {
     if (!next) next = (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
     if (is_rank("0")) nanosleep(&(struct timespec){.tv_nsec = 8000000}, NULL);
     return next(file, data, n, at);
+}
+
+int H5Fflush(int64_t object, int scope);
+int H5Fflush(int64_t object, int scope) {
+    static int (*next)(int64_t, int);
+    if (!next) next = (int (*)(int64_t, int))dlsym(RTLD_NEXT, "H5Fflush");
+    if (is_rank("0") && gettid() != getpid() && getenv("MDMINI_TEST_FLUSH_S")) sleep((unsigned)atoi(getenv("MDMINI_TEST_FLUSH_S")));
+    return next(object, scope);
 }
 
 int fdatasync(int file) {

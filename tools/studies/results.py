@@ -15,7 +15,7 @@ from scripts import save_json
 from . import stats
 from .definition import OWN_POINTS
 from .records import outcome_text, read_study
-from .rungs import differences, is_of_ranks
+from .rungs import differences, lacks_as_one_process
 from .scaling import lines as scaling_lines, scaling
 from .view import FEW_STEPS, drift_steps, steps_text, with_few_steps
 
@@ -278,7 +278,7 @@ class SystemTable:
         found = {}
         for corners in groups.values():
             for key in dict.fromkeys(key for runs in corners.values() for ran in runs for key in ran if key not in factors):
-                at_corners = {frozenset(ran.get(key) for ran in runs if not is_of_ranks(key, ran)) for runs in corners.values()}
+                at_corners = {frozenset(ran.get(key) for ran in runs if not lacks_as_one_process(ran, key)) for runs in corners.values()}
                 if len(at_corners - {frozenset()}) > 1:
                     found[key] = None
         return list(found)

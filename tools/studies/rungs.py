@@ -33,18 +33,18 @@ def companions(options, rows, settings, key, value):
     return changed
 
 
-def is_of_ranks(key, ran):
-    """Whether it is among the switches that one process does not have, and these are of one process."""
-    return key.startswith("parallel.") and key not in ran
+def lacks_as_one_process(ran, key):
+    """Whether a run of one process has no such switch, which belongs to several: parallel.*."""
+    return key.startswith("parallel.") and not any(other.startswith("parallel.") for other in ran)
 
 
 def differences(ran, base, but=()):
     """In words: the switches that ran otherwise than in the base, but for those named."""
     changed = [f"{key}={value}" for key, value in ran.items()
-               if base.get(key) != value and key not in but and not is_of_ranks(key, base)]
+               if base.get(key) != value and key not in but and not lacks_as_one_process(base, key)]
     gone = {}
     for key in base:
-        if key not in ran and key not in but and not is_of_ranks(key, ran):
+        if key not in ran and key not in but and not lacks_as_one_process(ran, key):
             section, name = key.split(".")
             gone.setdefault(section, []).append(name)
     without = [f"{section}.{'/'.join(names)}" for section, names in gone.items()]
