@@ -1,4 +1,5 @@
 """Runs of several processes under mpirun: started with a time limit, met on their way, compared with a run of one."""
+import contextlib
 import functools
 import os
 import shutil
@@ -118,8 +119,13 @@ class Ranks:
         return "\n".join(lines)
 
     def kill(self):
-        for pid in self.processes().values():
-            os.kill(pid, signal.SIGKILL)
+        """All that still run, and waits until they have let go of their files."""
+        end = time.monotonic() + 30
+        while self.processes() and time.monotonic() < end:
+            for pid in self.processes().values():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
         if self.child.poll() is None:
             self.child.kill()
         self.child.wait()
