@@ -114,10 +114,10 @@ def test_slow_disk(checks, folder):
         print("test_slow_disk: not run: there is no layer that delays (sanitizers have no room for it)")
         return
     once = ["output.frames_every=100000", "output.thermo_every=100000", "output.velocities_every=0", "output.images_every=0"]
-    for what, words, slow in (("sync", ["run.steps=40"], "SYNC"),
+    for what, words, slow in (("sync", ["run.steps=20"], "SYNC"),
                               ("timed", [*once, "run.steps=16000", "restart.every=0", "output.commit_seconds=1"], "FLUSH")):
         done = ranks.run(3, endless(folder, what), *words, "parallel.timeout=2", folder=folder, LD_PRELOAD=os.environ["SLOW_DISK"],
-                         **{f"MDMINI_TEST_{slow}_S": "5"})
+                         **{f"MDMINI_TEST_{slow}_S": "4"})
         checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{what}: {done.code}, {done.last_lines()}")
 
 

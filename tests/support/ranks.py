@@ -50,12 +50,21 @@ def require():
         sys.exit(program.SKIPPED)
 
 
+def is_there(pid):
+    """Whether a thread of the process runs, waits or is stopped: it may have files open."""
+    for thread in Path(f"/proc/{pid}/task").glob("*"):
+        with contextlib.suppress(OSError):  # it has ended
+            if (thread / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
+                return True
+    return False
+
+
 class Ranks:
     """Processes that were started together: those of `arguments`, n times, or parts [(n, arguments)...]."""
 
     def __init__(self, parts, folder, environment=None, codes=None):
         """codes: a folder, which gets a file for each rank with its exit code."""
-        self.mark, self.began = uuid.uuid4().hex, time.monotonic()
+        self.mark, self.began, self.seen = uuid.uuid4().hex, time.monotonic(), set()
         words, n_ranks = [LAUNCHER], sum(n for n, _ in parts)
         for k, (n, arguments) in enumerate(parts):
             words += [":"] * (k > 0) + ["-n", str(n)]
@@ -76,12 +85,12 @@ class Ranks:
                 words = (path / "environ").read_bytes().decode(errors="replace").split("\0")
                 variables = dict(word.split("=", 1) for word in words if "=" in word)
                 own = variables.get(MARK) == self.mark and os.path.samefile(path / "exe", program.program())
-                state = (path / "stat").read_text().rpartition(")")[2].split()[0]
             except OSError:  # it has ended
                 continue
             rank = next((variables[name] for name in RANK_NAMES if name in variables), None)
-            if own and rank is not None and state not in "ZX":
+            if own and rank is not None and is_there(path.name):
                 found[int(rank)] = int(path.name)
+        self.seen.update(found.values())
         return found
 
     def wait_for_all(self, n, seconds=30):
@@ -92,6 +101,7 @@ class Ranks:
 
     def wait(self, folder, name, timeout):
         """The result; code None: it had not ended by then, and all of it was killed."""
+        self.processes()
         try:
             code = self.child.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -120,11 +130,11 @@ class Ranks:
 
     def kill(self):
         """All that still run, and waits until they have let go of their files."""
+        for pid in self.processes().values():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         end = time.monotonic() + 30
-        while self.processes() and time.monotonic() < end:
-            for pid in self.processes().values():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        while any(is_there(pid) for pid in self.seen) and time.monotonic() < end:
             time.sleep(0.01)
         if self.child.poll() is None:
             self.child.kill()
