@@ -38,6 +38,7 @@ __device__ inline long long ptx_globaltimer() {
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(nanoseconds));
     return nanoseconds;
 }
+constexpr int looks_a_clock = 256;
 #endif
 
 /* Of a thread that looks for a word again and again. When it is over the host is told whom it was with, and after that nobody waits
@@ -48,7 +49,6 @@ struct Patience {
 
     /* with(): 1 + the rank that does not answer; -1, later: it is for others to find out who. */
     template <class With> __device__ inline bool is_over_with(const CudaArguments &a, With with) {
-        constexpr int looks_a_clock = 256;
         volatile int *silent = &a.host_status->silent;
         if (++looks % looks_a_clock != 0) return false;
         const long long now = ptx_globaltimer();
