@@ -35,7 +35,7 @@ struct MdPipeline {
     MdTraceTrack *steps_track, *writer_track; /* in line one and the same */
 
     /* With the mutex of the ring, whose `changed` tells of them, up to the errors. */
-    bool commit_due, closing;
+    bool commit_due, is_committing, closing; /* commit_due: one is asked for */
     MdStatus status; /* of the writer; the first error stays */
     bool told;       /* its messages have been handed on */
 
@@ -132,7 +132,8 @@ static void write_next(MdPipeline *p) {
 
 static void commit_file(MdPipeline *p, bool sync) {
     MdStatus status = p->status;
-    p->commit_due = true; /* who asks for the files waits for it */
+    p->is_committing = true;
+    if (sync) p->commit_due = false; /* what is asked for from now on is another one */
     unlock(p);
     const double start_s = md_clock_s();
     md_nvtx_begin("commit", -1);
@@ -142,7 +143,7 @@ static void commit_file(MdPipeline *p, bool sync) {
     md_trace_span(p->writer_track, MD_TRACE_WRITE, "commit", start_s, md_clock_s(), -1);
     lock(p);
     p->status = status;
-    p->commit_due = false;
+    p->is_committing = false;
     tell_change(p);
 }
 
@@ -239,10 +240,10 @@ static MdStatus settle(MdPipeline *p) {
  * what they then drop. */
 static bool goes_on(const MdPipeline *p, MdStatus status) { return status == MD_OK || p->ring->comm; }
 
-typedef enum Until { NO_COMMIT, ALL_WRITTEN, ROOM_FOR_ROW, ROOM_FOR_FRAME } Until;
+typedef enum Until { ALL_WRITTEN, ROOM_FOR_ROW, ROOM_FOR_FRAME } Until;
 
 static bool must_wait(const MdPipeline *p, Until until) {
-    if (until <= ALL_WRITTEN) return p->commit_due || (until == ALL_WRITTEN && md_ring_first(p->ring) >= 0);
+    if (until == ALL_WRITTEN) return p->commit_due || p->is_committing || md_ring_first(p->ring) >= 0;
     return !md_ring_has_room(p->ring, until == ROOM_FOR_FRAME) && goes_on(p, p->status);
 }
 
@@ -314,7 +315,6 @@ static MdStatus wait_until_done(MdPipeline *p, bool commit, const MdComm *comm, 
     MdStatus status = settle(p);
     const double settled_s = md_clock_s();
     lock(p);
-    wait_for_writer(p, NO_COMMIT, comm); /* that nobody asked for */
     p->commit_due = commit;
     if (p->threaded) tell_change(p);
     else if (commit) commit_file(p, true);
@@ -331,10 +331,7 @@ MdStatus md_pipeline_commit(MdPipeline *p, MdErrors *errors) { return wait_until
 
 void md_pipeline_frames(MdPipeline *p, int64_t *n_h5, int64_t *n_xyz) {
     *n_h5 = *n_xyz = 0;
-    lock(p);
-    wait_for_writer(p, NO_COMMIT, p->spec.comm); /* that nobody asked for */
-    if (p->files) md_trajectory_frames(p->files, n_h5, n_xyz);
-    unlock(p);
+    if (p->files) md_trajectory_frames(p->files, n_h5, n_xyz); /* which a commit that succeeds leaves as they are */
 }
 
 MdTrajectoryContinued md_pipeline_continued(const MdPipeline *p) {
