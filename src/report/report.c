@@ -304,8 +304,9 @@ static void log_extension(MdRecord *r) {
 static void log_stop(MdRecord *r, MdStatus status) {
     const MdResume *resume = &r->resume;
     if (status == MD_STOPPED)
-        md_log(r->log, "\nstopped early by %s at step %lld of %lld, resume with: mdmini --restart %s\n",
-               resume->stopped, (long long)r->step, (long long)r->config->run_steps, r->files.restart);
+        md_log(r->log, "\nstopped early by %s at step %lld of %lld%s, resume with: mdmini --restart %s\n",
+               resume->stopped, (long long)r->step, (long long)r->config->run_steps,
+               r->step == r->config->run_steps ? ", not verified" : "", r->files.restart);
     else if (status == MD_ERROR_OUTPUT && resume->file_valid)
         log_restart(r, r->files.restart, resume->file_step,
                     resume->frames_lost ? ", but frames before it are lost" : "");

@@ -158,6 +158,8 @@ def test_verification_stopped(checks, folder):
         report = json.loads((folder / f"v{every}.json").read_text())
         checks.that(child.returncode == 75 and report["verdict"] == "NOT CHECKED" and report["n_steps"] == 1,
                     f"{what}: {child.returncode}, {report['verdict']} at step {report['n_steps']}")
+        log = (folder / f"v{every}.log").read_text()
+        checks.that("at step 1 of 1, not verified, resume with" in log, f"{what}: {log[-300:]}")
         done = resume(folder, f"v{every}")
         checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{what}: {done.last_lines()}")
         # the list that the verification has made anew is not that of the run
