@@ -24,8 +24,8 @@ say "tests" # three at a time on two cores: some of them wait most of the time
 if "$top/build/mdmini" --version | grep -q ', cuda ('; then
     say "the cuda backend on an emulated GPU: a sample of its tests"
     build_emulated
-    sample='^emulator/(part_of_(overlap|ahead|queue-1)|selftest|walk)|/test_(backends|memory|rows|state)-0$'
-    sample+='|/test_(overlap-random|boundary|cache|choices|cuda|kernel_cache|no_gpu|targets|ceilings-cuda|course_commands-cuda|ranks_(ceilings|cuda|cuda_restart|hangs|refusals))$'
+    sample='^emulator/(part_of_(overlap|ahead|queue-1|ranks_cuda.*)|selftest|walk)|/test_(backends|memory|rows|state)-0$'
+    sample+='|/test_(overlap-random|boundary|cache|choices|cuda|kernel_cache|no_gpu|targets|ceilings-cuda|course_commands-cuda|ranks_(ceilings|hangs|refusals))$'
     (cd "$top/build-emulated" && MDMINI_TEST_BACKENDS=cuda ctest --output-on-failure --timeout 600 -j 3 -R "$sample")
 fi
 "$top/build/mdmini" --check "$top/inputs/melt.txt" run.backend=cuda 2>/dev/null | grep -q "can run here" ||

@@ -6,7 +6,7 @@ Ranks whose hosts send places (parallel.transport = staged, cuda-aware) share on
 other's memory (direct), or send them by NCCL, have one each: on real GPUs as far as there are enough, unless MDMINI_SHARED_GPU=1 lets
 them share one. The transports take turns, not all grids by all.
 
-MDMINI_TEST_ONLY: the name of one test; MDMINI_TEST_CASE: of one case of test_bits; MDMINI_TEST_TRANSPORT: beside staged this transport alone; MDMINI_TEST_STOP=1: at the first failure."""
+MDMINI_TEST_ONLY: names of tests, with commas between; MDMINI_TEST_CASE: of cases of test_bits; MDMINI_TEST_TRANSPORT: beside staged this transport alone; MDMINI_TEST_STOP=1: at the first failure."""
 import itertools
 import json
 import os
@@ -129,7 +129,7 @@ def sends_all(checks, folder, name):
 
 def test_bits(checks, folder):
     for name, system, more, switches, grids in CASES:
-        if os.environ.get("MDMINI_TEST_CASE", name) != name:
+        if name not in os.environ.get("MDMINI_TEST_CASE", name).split(","):
             continue
         deck = bits.write_case(folder, name, system, more)
         switches = f"{PINNED} {ONE} {switches}".split()

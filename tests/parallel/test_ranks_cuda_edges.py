@@ -1,7 +1,7 @@
 """The cuda backend over several ranks, in the places and shapes of test_ranks_edges, with fewer grids of eight domains; one grid of each
 has the same bits by staged and by another transport, or twice.
 
-MDMINI_TEST_ONLY: the name of one test."""
+MDMINI_TEST_ONLY: names of tests, with commas between."""
 import itertools
 import json
 import os

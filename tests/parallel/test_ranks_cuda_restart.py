@@ -1,7 +1,7 @@
 """Restart files and frames of the cuda backend over several ranks, by all transports: the bits of a run that never stopped on the same
 grid; on another one, or with another backend, a run that passes, and that does not claim those bits.
 
-MDMINI_TEST_ONLY: the name of one test."""
+MDMINI_TEST_ONLY: names of tests, with commas between."""
 import program
 import ranks
 from resuming import resume, run_tests, same_end

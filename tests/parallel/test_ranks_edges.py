@@ -2,7 +2,7 @@
 that fly through all of them, drops that come together or fly apart. Forces are verified by each run, and the bits are those of
 one process.
 
-MDMINI_TEST_ONLY: the name of one test."""
+MDMINI_TEST_ONLY: names of tests, with commas between."""
 import itertools
 
 import numpy

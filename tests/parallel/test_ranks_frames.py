@@ -1,7 +1,7 @@
 """parallel.frames = all: each rank writes a block of ids, and the file is the one that rank 0 alone, or one process, writes; also of runs
 that go on by other ranks, or are killed. What it cannot do is refused, and what fails on one rank ends all, with its name.
 
-MDMINI_TEST_ONLY: the name of one test; MDMINI_TEST_SEED: of what is random."""
+MDMINI_TEST_ONLY: names of tests, with commas between; MDMINI_TEST_SEED: of what is random."""
 import os
 import random
 import resource

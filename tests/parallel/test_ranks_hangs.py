@@ -1,7 +1,7 @@
 """No rank waits for ever: one that is killed or does not answer ends all, and what was written can be read. Messages that come
 late change nothing.
 
-MDMINI_TEST_ONLY: the name of one test; MDMINI_TEST_SEED: of what is random."""
+MDMINI_TEST_BACKENDS: cuda leaves out what the cpu runs; MDMINI_TEST_ONLY: names of tests, with commas between; MDMINI_TEST_SEED: of what is random."""
 import os
 import random
 import re
@@ -12,7 +12,7 @@ import h5py
 
 import program
 import ranks
-from resuming import run_tests, wait_for
+from resuming import BACKEND, run_tests, wait_for
 from test_ranks_bits import MELT, OUTPUT, check_grids, write_case
 
 random.seed(int(os.environ.get("MDMINI_TEST_SEED", "1")))
@@ -236,5 +236,5 @@ def test_late_messages(checks, folder):
 
 if __name__ == "__main__":
     ranks.require()
-    run_tests(test_killed_in_set_up, test_killed, test_silent, test_silent_writer, test_slow_disk, test_silent_at_the_end,
-              test_list_without_answer, test_gpus, test_nccl, test_late_messages)
+    on_cpu = [test_killed_in_set_up, test_killed, test_silent, test_silent_writer, test_slow_disk, test_silent_at_the_end, test_late_messages]
+    run_tests(*(on_cpu if BACKEND == "cpu" else []), test_list_without_answer, test_gpus, test_nccl)

@@ -1,7 +1,7 @@
 """Runs over several ranks that are stopped, and go on over another number of ranks: the bits of a run that never stopped. What they
 write is what one process writes.
 
-MDMINI_TEST_ONLY: the name of one test; MDMINI_TEST_SEED: of what is random."""
+MDMINI_TEST_ONLY: names of tests, with commas between; MDMINI_TEST_SEED: of what is random."""
 import os
 import random
 import resource

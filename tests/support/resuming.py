@@ -1,6 +1,6 @@
 """What tests of restart files share: a small run, what it leaves, and how it is resumed, started and met on its way.
 
-MDMINI_TEST_BACKENDS: the first one runs; MDMINI_TEST_SEED: of what is random; MDMINI_TEST_ONLY: the name of one test."""
+MDMINI_TEST_BACKENDS: the first one runs; MDMINI_TEST_SEED: of what is random; MDMINI_TEST_ONLY: names of tests, with commas between."""
 import json
 import os
 import random
@@ -92,10 +92,10 @@ def wait_for(path, seconds=60, lines=0):
 
 
 def run_tests(*tests):
-    """Each in a folder of its own; MDMINI_TEST_ONLY names one."""
+    """Each in a folder of its own; of those that MDMINI_TEST_ONLY names, if it is set."""
     checks = program.Checks()
     for test in tests:
-        if os.environ.get("MDMINI_TEST_ONLY", test.__name__) != test.__name__:
+        if test.__name__ not in os.environ.get("MDMINI_TEST_ONLY", test.__name__).split(","):
             continue
         with program.temporary_folder() as folder:
             before, begun = checks.n_failed, time.monotonic()
