@@ -36,8 +36,8 @@ struct MdPipeline {
 
     /* With the mutex of the ring, whose `changed` tells of them, up to the errors. */
     bool commit_due, is_committing, closing; /* commit_due: one is asked for */
-    MdStatus status; /* of the writer; the first error stays */
-    bool told;       /* its messages have been handed on */
+    MdStatus status;                         /* of the writer; the first error stays */
+    bool told;                               /* its messages have been handed on */
 
     MdErrors *errors;                /* the writer's own; others look at them once status is an error */
     MdPipelineStatistics statistics; /* written and copied: the writer's; the others: the caller's */
