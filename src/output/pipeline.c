@@ -133,7 +133,7 @@ static void write_next(MdPipeline *p) {
 static void commit_file(MdPipeline *p, bool sync) {
     MdStatus status = p->status;
     p->is_committing = true;
-    if (sync) p->commit_due = false; /* what is asked for from now on is another one */
+    p->commit_due = false; /* what is asked for from now on is another one */
     unlock(p);
     const double start_s = md_clock_s();
     md_nvtx_begin("commit", -1);
@@ -315,7 +315,7 @@ static MdStatus wait_until_done(MdPipeline *p, bool commit, const MdComm *comm, 
     MdStatus status = settle(p);
     const double settled_s = md_clock_s();
     lock(p);
-    p->commit_due = commit;
+    if (commit) p->commit_due = true;
     if (p->threaded) tell_change(p);
     else if (commit) commit_file(p, true);
     wait_for_writer(p, ALL_WRITTEN, comm);
@@ -331,7 +331,7 @@ MdStatus md_pipeline_commit(MdPipeline *p, MdErrors *errors) { return wait_until
 
 void md_pipeline_frames(MdPipeline *p, int64_t *n_h5, int64_t *n_xyz) {
     *n_h5 = *n_xyz = 0;
-    if (p->files) md_trajectory_frames(p->files, n_h5, n_xyz); /* which a commit that succeeds leaves as they are */
+    if (p->files) md_trajectory_frames(p->files, n_h5, n_xyz); /* a commit by time that fails may yet take some away */
 }
 
 MdTrajectoryContinued md_pipeline_continued(const MdPipeline *p) {
@@ -352,6 +352,8 @@ MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
         tell_change(p);
         unlock(p);
         pthread_join(p->writer, NULL);
+        const MdStatus told = tell(p, errors); /* a last commit by time may have failed */
+        if (status == MD_OK) status = told;
     }
     MdTraceTrack *track = p->files ? p->steps_track : NULL;
     const double start_s = md_clock_s();

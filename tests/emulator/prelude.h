@@ -380,7 +380,7 @@ static inline unsigned ptx_ld_acquire_gpu(const unsigned *place) {
 }
 
 static inline long long ptx_globaltimer() { return emulator_services->nanoseconds(); }
-constexpr int looks_a_clock = 8; /* of who waits for another GPU: a look takes much longer here, and this clock less */
+constexpr int looks_a_clock = 8; /* a look takes much longer here than on a GPU, and to read the clock less */
 static inline void ptx_st_release_sys(unsigned long long *place, unsigned long long value) {
     __atomic_store_n(place, value, __ATOMIC_RELEASE);
 }

@@ -10,6 +10,7 @@ MDMINI_TEST_ONLY: names of tests, with commas between; MDMINI_TEST_CASE: of case
 import itertools
 import json
 import os
+import sys
 
 import numpy
 
@@ -128,8 +129,12 @@ def sends_all(checks, folder, name):
 
 
 def test_bits(checks, folder):
+    names = [case[0] for case in CASES]
+    wanted = os.environ.get("MDMINI_TEST_CASE", ",".join(names)).split(",")
+    if not set(wanted) <= set(names):
+        sys.exit(f"MDMINI_TEST_CASE: {wanted} are not all among {names}")
     for name, system, more, switches, grids in CASES:
-        if name not in os.environ.get("MDMINI_TEST_CASE", name).split(","):
+        if name not in wanted:
             continue
         deck = bits.write_case(folder, name, system, more)
         switches = f"{PINNED} {ONE} {switches}".split()

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -94,8 +95,12 @@ def wait_for(path, seconds=60, lines=0):
 def run_tests(*tests):
     """Each in a folder of its own; of those that MDMINI_TEST_ONLY names, if it is set."""
     checks = program.Checks()
+    names = [test.__name__ for test in tests]
+    wanted = os.environ.get("MDMINI_TEST_ONLY", ",".join(names)).split(",")
+    if not set(wanted) <= set(names):
+        sys.exit(f"MDMINI_TEST_ONLY: {wanted} are not all among {names}")
     for test in tests:
-        if test.__name__ not in os.environ.get("MDMINI_TEST_ONLY", test.__name__).split(","):
+        if test.__name__ not in wanted:
             continue
         with program.temporary_folder() as folder:
             before, begun = checks.n_failed, time.monotonic()

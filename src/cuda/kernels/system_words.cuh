@@ -38,7 +38,7 @@ __device__ inline long long ptx_globaltimer() {
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(nanoseconds));
     return nanoseconds;
 }
-constexpr int looks_a_clock = 256;
+constexpr int looks_a_clock = 256; /* looks at a word between two at the clock, which take much longer */
 #endif
 
 /* Of a thread that looks for a word again and again. When it is over the host is told whom it was with, and after that nobody waits
