@@ -295,12 +295,17 @@ static uint64_t plan_frames(MdSimulation *s, uint64_t *copied) {
     return r->trajectory_bytes + *copied;
 }
 
-/* Of those written on the way three are there at a time: the last one, the one before, and the next one. */
+/* Of those written on the way three are there at a time: the last one, the one before, and the next one. A run that goes on has
+ * some of them. */
 static uint64_t plan_restart_files(const MdSimulation *s) {
     const MdConfig *config = s->record.config;
-    if (config->restart_every == 0 && !s->resumed) return 0;
+    const char *path = s->record.files.restart;
+    if (!path || (config->restart_every == 0 && !s->resumed)) return 0;
+    char *previous = md_format("%s.prev", path);
     const int64_t n = config->restart_every > 0 ? (config->run_steps - 1) / config->restart_every + 1 : 1;
-    return (uint64_t)(n < 3 ? n : 3) * md_checkpoint_bytes(&s->record);
+    const int64_t most = s->resumed ? 3 - (bytes_on_disk(path) > 0) - (bytes_on_disk(previous) > 0) : 3;
+    free(previous);
+    return (uint64_t)(n < most ? n : most) * md_checkpoint_bytes(&s->record);
 }
 
 /* Whether there is room for so many bytes of something in a folder, besides others, with what the run replaces there. */

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>

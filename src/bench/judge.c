@@ -1,7 +1,6 @@
 #include "bench/judge.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "integrate/verlet.h"
 

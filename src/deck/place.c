@@ -1,5 +1,4 @@
 /* Messages of those who see values alone, with the places where these were given. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

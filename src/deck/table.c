@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-
 #define WORD(name, word) word,
 #define OPTION(section, key, type, value, low, high, set, unit, kind, help)                                            \
     {#section,                                                                                                         \

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-
 static bool inside_cutoff(const MdSystem *system, int64_t i, int64_t j) {
     const MdPotential *potential = &system->potential;
     double r_sq = 0;

@@ -80,6 +80,14 @@ def test_room(checks, folder):
         child = subprocess.run(["unshare", "-rm", "sh", "-c", line, "sh", "small", *words], cwd=folder, capture_output=True, text=True)
         good = child.returncode == (2 if message else 0) and (not message or re.search(message, child.stderr))
         checks.that(good, f"every = {every}, {frames}, {kib} KiB: {child.returncode} {child.stderr}")
+    # A run that goes on has two of three files already.
+    for kib, message in ((300, None), (400, r"restart files need 208\.0 KiB, but")):
+        first = '"$0" size.txt run.steps=40 output.directory=small restart.every=10 output.frames_every=0'
+        line = f'mount -t tmpfs -o size=1024k none small && {first} && head -c {kib}k /dev/zero >small/filler && exec "$0" --check "$@"'
+        child = subprocess.run(["unshare", "-rm", "sh", "-c", line, program.program(), "--restart", "small/size.restart", "run.steps=60"],
+                               cwd=folder, capture_output=True, text=True)
+        good = child.returncode == (2 if message else 0) and (not message or re.search(message, child.stderr))
+        checks.that(good, f"resumed, {kib} KiB taken: {child.returncode} {child.stderr}")
 
 
 run_tests(test_by_default, test_never, test_failed, test_no_room_at_the_end, test_room)

@@ -15,7 +15,6 @@
  * list has no room for what was found the device stops in the same way, behind the sort; the host makes room, repeats the
  * search, and rolls back to that step. The sort would not bear to be repeated: so the host looks whether a build has had room
  * before it issues the next one, by when that is long past. */
-#include "base/memory.h"
 #include "cuda/batches/ahead.h"
 #include "cuda/batches/batch.h"
 #include "cuda/batches/steps.h"

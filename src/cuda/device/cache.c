@@ -4,7 +4,6 @@
 #include "cuda/device/cache.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "cuda/microbench/results.h"
 
 /* How threads are laid out: one an element (or for `per` of them); as many as the GPU holds; blocks of tiles, or over pictures; as

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/memory.h"
 #include "cuda/microbench/results.h"
 
 enum { CHUNKS = 32, LANES = 16 }; /* numbers that the CPU adds up side by side */

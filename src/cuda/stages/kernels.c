@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/memory.h"
 #include "base/stop.h"
 #include "base/threads.h"
 #include "cuda/device/cache.h"
