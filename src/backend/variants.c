@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 enum { TERM_BYTES = 192 };
 
 /* Reads `key=value|value` and the blanks after it; returns what follows, NULL at the end. *values points into term. */

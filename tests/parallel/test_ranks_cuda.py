@@ -10,7 +10,6 @@ MDMINI_TEST_ONLY: names of tests, with commas between; MDMINI_TEST_CASE: of case
 import itertools
 import json
 import os
-import sys
 
 import numpy
 
@@ -18,7 +17,7 @@ import program
 import ranks
 import test_ranks_bits as bits
 import test_ranks_edges as edges
-from resuming import run_tests
+from resuming import chosen, run_tests
 
 ONE = "launch.persistent=off"  # as several processes run
 PINNED = "force.kernel=brick memory.sort=brick memory.brick_grid=cells"
@@ -129,10 +128,7 @@ def sends_all(checks, folder, name):
 
 
 def test_bits(checks, folder):
-    names = [case[0] for case in CASES]
-    wanted = os.environ.get("MDMINI_TEST_CASE", ",".join(names)).split(",")
-    if not set(wanted) <= set(names):
-        sys.exit(f"MDMINI_TEST_CASE: {wanted} are not all among {names}")
+    wanted = chosen("MDMINI_TEST_CASE", [case[0] for case in CASES])
     for name, system, more, switches, grids in CASES:
         if name not in wanted:
             continue

@@ -92,13 +92,18 @@ def wait_for(path, seconds=60, lines=0):
     return path.exists()
 
 
+def chosen(variable, names):
+    """The names that an environment variable has, with commas between; all, where it is not set. Ends the test where one is unknown."""
+    wanted = os.environ.get(variable, ",".join(names)).split(",")
+    if not set(wanted) <= set(names):
+        sys.exit(f"{variable}: {wanted} are not all among {names}")
+    return wanted
+
+
 def run_tests(*tests):
     """Each in a folder of its own; of those that MDMINI_TEST_ONLY names, if it is set."""
     checks = program.Checks()
-    names = [test.__name__ for test in tests]
-    wanted = os.environ.get("MDMINI_TEST_ONLY", ",".join(names)).split(",")
-    if not set(wanted) <= set(names):
-        sys.exit(f"MDMINI_TEST_ONLY: {wanted} are not all among {names}")
+    wanted = chosen("MDMINI_TEST_ONLY", [test.__name__ for test in tests])
     for test in tests:
         if test.__name__ not in wanted:
             continue
