@@ -130,6 +130,11 @@ static MdStatus check_names(const Output outputs[N_FILES], MdErrors *errors) {
     return status;
 }
 
+static MdStatus check_locks(MdFiles *files, MdErrors *errors) {
+    files->lock_fault = md_lock_fault(files->h5 ? files->h5 : files->json);
+    return files->h5 ? md_lock_check_choice(files->h5, files->lock_fault, errors) : MD_OK;
+}
+
 MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files, MdErrors *errors) {
     Output outputs[N_FILES];
     *files = (MdFiles){.use = *use};
@@ -137,6 +142,7 @@ MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files
     MdStatus status = md_outputs_check(deck, use, outputs, errors);
     if (status == MD_OK) status = check_names(outputs, errors);
     if (status == MD_OK) name_files(md_deck_config(deck), outputs, files);
+    if (status == MD_OK) status = check_locks(files, errors);
     if (status == MD_OK) status = check_there(deck, files, outputs, errors);
     md_outputs_free(outputs);
     if (status != MD_OK) md_files_free(files);

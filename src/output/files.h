@@ -13,6 +13,7 @@ typedef struct MdFiles {
                                       file of its own, FILE.fromSTEP.json for FILE.json */
     char *restart;                 /* restart.file, or NAME.restart; NULL for bench */
     bool h5_there;                 /* the run goes on with a trajectory, be there frames in it or not */
+    int lock_fault;                /* md_lock_fault of the trajectory, or of the report where there is none */
     MdFilesUse use;
     struct {
         const char *path;

@@ -25,6 +25,7 @@
 
 #include "base/memory.h"
 #include "output/h5file.h"
+#include "output/lock.h"
 #include "output/schedule.h"
 
 /* Largest chunk; HDF5 wants them below 4 GiB. Compression takes memory for two more of them. */
@@ -217,12 +218,16 @@ static void create_contents(MdH5Calls *calls, MdH5md *file) {
     H5_CALL(calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
 }
 
+/* A file system without locks must not stop a run. HDF5_USE_FILE_LOCKING, where it is set, is heard before the property; an HDF5
+ * without the property looks at the variable whenever it opens a file. */
 hid_t md_h5_file_access(MdH5Calls *calls, bool with_marks) {
+    const bool has_locks = md_lock_fault(calls->path) == 0;
     hid_t access = H5_CALL(calls, H5Pcreate(H5P_FILE_ACCESS));
     H5_CALL(calls, H5Pset_fclose_degree(access, H5F_CLOSE_STRONG));
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
-    /* Cluster file systems without locks must not stop a run. */
-    H5_CALL(calls, H5Pset_file_locking(access, 1, 1));
+    H5_CALL(calls, H5Pset_file_locking(access, has_locks, true));
+#else
+    if (!has_locks) setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
 #endif
     H5_CALL(calls, H5Pset_libver_bounds(access, with_marks ? H5F_LIBVER_V110 : H5F_LIBVER_V18, H5F_LIBVER_V110));
     return access;

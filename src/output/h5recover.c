@@ -72,6 +72,7 @@ static MdStatus examine(Patient *patient, MdErrors *errors) {
     if (pread(patient->descriptor, bytes, sizeof bytes, 0) < 0) return refuse(patient, strerror(errno), errors);
     const char *problem = md_superblock_read(&patient->found, bytes);
     if (problem) return refuse(patient, problem, errors);
+    if (md_lock_check_choice(patient->path, md_lock_fault(patient->path), errors) != MD_OK) return MD_ERROR_INPUT;
     if (md_lock_is_held(patient->descriptor)) return refuse(patient, "is being written by a running program", errors);
     if (!writable) patient->obstacle = "wants recovery, but may not be written to";
     else if (md_lock_is_open_elsewhere(patient->path))

@@ -30,9 +30,45 @@ bool md_lock_is_held(int descriptor) {
     return false;
 }
 
+static const char hdf5_choice[] = "HDF5_USE_FILE_LOCKING";
+
 static bool hdf5_locks(void) {
-    const char *choice = getenv("HDF5_USE_FILE_LOCKING");
+    const char *choice = getenv(hdf5_choice);
     return !choice || (strcmp(choice, "FALSE") != 0 && strcmp(choice, "0") != 0);
+}
+
+/* A file without a name where the file system has such, or one that loses its name at once. */
+static int open_unnamed(const char *path) {
+    char *folder = md_path_folder(path), *name = md_format("%s/.mdmini-XXXXXX", folder);
+    int descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor < 0 && (descriptor = mkstemp(name)) >= 0) unlink(name);
+    free(folder);
+    free(name);
+    return descriptor;
+}
+
+/* Both kinds of locks, as above; what another program holds can be locked. Kernels before 3.15 do not know those of open files. */
+int md_lock_fault(const char *path) {
+    int fault = 0, descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) descriptor = open_unnamed(path);
+    if (descriptor < 0) return 0;
+    if (flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno != EWOULDBLOCK) fault = errno;
+#ifdef F_OFD_SETLK
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    if (!fault && fcntl(descriptor, F_OFD_SETLK, &lock) != 0 && errno != EAGAIN && errno != EACCES && errno != EINVAL)
+        fault = errno;
+#endif
+    close(descriptor);
+    return fault;
+}
+
+MdStatus md_lock_check_choice(const char *path, int fault, MdErrors *errors) {
+    const char *choice = getenv(hdf5_choice);
+    const bool is_ignored = choice && strcmp(choice, "BEST_EFFORT") == 0 && fault == ENOSYS;
+    if (!fault || !choice || !hdf5_locks() || is_ignored) return MD_OK;
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "%s: its file system has no locks (%s), and %s=%s asks HDF5 for them: unset that, or set FALSE",
+                   path, strerror(fault), hdf5_choice, choice);
 }
 
 /* HDF5 locks by flock(2): readers share a lock, a writer has it alone. NFS gives the latter only to who may write. */

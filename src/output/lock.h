@@ -16,6 +16,12 @@ bool md_lock_is_held(int descriptor);
  * write over it would spoil what that program reads. False where HDF5_USE_FILE_LOCKING tells HDF5 not to lock. */
 bool md_lock_is_open_elsewhere(const char *path);
 
+/* Why a file at path, or one that would be made there, cannot be locked: the errno of its file system (ENOLCK: NFS without a lock
+ * service; EOPNOTSUPP, ENOSYS: it has no locks); 0: it can. Leaves no file. */
+int md_lock_fault(const char *path);
+/* MD_ERROR_INPUT where there is such a fault, and HDF5_USE_FILE_LOCKING has HDF5 lock all the same, and so fail. */
+MdStatus md_lock_check_choice(const char *path, int fault, MdErrors *errors);
+
 /* The name of a run, held by one run at a time: the lock on `.NAME.lock` in its folder, which is removed at the end. One that
  * a killed run has left is not held, and the next run takes it over. */
 typedef struct MdNameLock {

@@ -168,6 +168,10 @@ static void log_setup(MdRecord *r, const char *prefix) {
         md_log(r->log, "%strajectory %lld frames%s, %s\n", prefix, (long long)r->n_frames,
                r->trajectory_there ? " to come" : "", md_bytes(r->trajectory_bytes).text);
     if (r->files.h5) warn_of_file_size(r, prefix);
+    if (r->files.lock_fault)
+        md_log(r->log,
+               "%slocks     the file system has none (%s): nobody notices two runs of one name, or who reads %s\n",
+               prefix, strerror(r->files.lock_fault), r->files.h5 ? r->files.h5 : r->files.json);
 }
 
 /* Where the kernels of a GPU came from. */

@@ -2,6 +2,7 @@
 started together. Nothing is ever lost, and who has to give way is told before anything is touched.
 
 MDMINI_TEST_ variables as in support/resuming.py."""
+import errno
 import fcntl
 import hashlib
 import json
@@ -9,6 +10,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 
 import h5check
 import h5py
@@ -84,6 +86,61 @@ def test_recovery_of_open_file(checks, folder):
         done = program.run("--recover", "m.h5", folder=folder)
     checks.that(done.code == 2 and "is open in another program" in done.stderr, f"cut short: {done.code} {done.stderr}")
     checks.that(contents(folder) == before, "cut short: it was touched")
+
+
+def without_locks(folder, words, flock=None, locks=None, **more):
+    """A child on a file system that refuses flock, or the locks of fcntl, with this errno."""
+    given = {"MDMINI_TEST_FLOCK": flock, "MDMINI_TEST_FCNTL": locks}
+    environment = {key: str(value) for key, value in given.items() if value}
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True,
+                          env={**os.environ, "LD_PRELOAD": os.environ["NO_LOCKS"], **environment, **more})
+
+
+def test_no_locks(checks, folder):
+    """A file system without locks: the run works and says so; what cannot work is refused before a file is made. A file system that
+    has locks still gets them."""
+    if "NO_LOCKS" not in os.environ:
+        print("test_no_locks: not run: there is no layer without locks (sanitizers have no room for it)")
+        return
+    name = deck(folder, "m", output={"existing": "overwrite"})
+    before, note = contents(folder), "locks     the file system has none ("
+    for flock, locks in ((errno.ENOLCK, None), (errno.EOPNOTSUPP, errno.EOPNOTSUPP), (errno.ENOSYS, errno.ENOSYS), (None, errno.ENOLCK)):
+        what = f"flock {flock}, fcntl {locks}"
+        for choice in ("TRUE", "BEST_EFFORT") if flock != errno.ENOSYS else ("TRUE",):
+            for check in ([], ["--check"]):
+                done = without_locks(folder, [program.program(), *check, name], flock, locks, HDF5_USE_FILE_LOCKING=choice)
+                told = f"m.h5: its file system has no locks" in done.stderr and f"HDF5_USE_FILE_LOCKING={choice}" in done.stderr
+                checks.that(done.returncode == 2 and told, f"{what}, {check} {choice}: {done.returncode} {done.stderr}")
+        done = without_locks(folder, [program.program(), "--check", name], flock, locks)
+        checks.that(done.returncode == 0 and f"# {note}" in done.stdout, f"{what}, --check: {done.returncode} {done.stdout} {done.stderr}")
+        checks.that(contents(folder) == before, f"{what}: files were made: {list(folder.iterdir())}")
+        for compression in ("none", "gzip-1"):
+            for words in ([name, f"output.compression={compression}"], ["--restart", "m.restart", "run.steps=80"]):
+                done = without_locks(folder, [program.program(), *words], flock, locks)
+                checks.that(done.returncode == 0 and note in done.stdout, f"{what}, {words}: {done.returncode} {done.stderr}")
+            checks.that(not h5check.check(folder / "m.h5"), f"{what}: {h5check.check(folder / 'm.h5')}")
+        done = without_locks(folder, [program.program(), "--recover", "m.h5"], flock, locks)
+        checks.that(done.returncode == 0 and "in good order" in done.stdout, f"{what}, --recover: {done.stderr}")
+        if flock in (errno.ENOLCK, errno.EOPNOTSUPP):
+            done = without_locks(folder, [program.program(), "--recover", "m.h5"], flock, locks, HDF5_USE_FILE_LOCKING="TRUE")
+            checks.that(done.returncode == 2 and "HDF5_USE_FILE_LOCKING=TRUE" in done.stderr, f"{what}, --recover: {done.stderr}")
+            for tool in ("h5check", "plot"):
+                done = without_locks(folder, [sys.executable, os.path.join(os.environ["MDMINI_SOURCE"], "tools", f"{tool}.py"), "m.h5"], flock)
+                told = "HDF5_USE_FILE_LOCKING=FALSE" in done.stdout + done.stderr
+                checks.that(done.returncode != 0 and told, f"{what}, {tool}.py: {done.returncode} {done.stdout} {done.stderr}")
+        for path in folder.glob("m.*"):
+            if path.name != name:
+                path.unlink()
+    first = subprocess.Popen([program.program(), name, "run.steps=1000000"], cwd=folder, stdout=subprocess.PIPE, text=True)
+    checks.that(wait_for(folder / "m.restart"), "no restart file")
+    with open(folder / "m.h5", "rb") as reader:
+        try:
+            fcntl.flock(reader, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            checks.that(False, "HDF5 does not lock a file that it writes")
+        except BlockingIOError:
+            pass
+    first.send_signal(signal.SIGTERM)
+    checks.that(note not in first.communicate(timeout=60)[0], "locks that are there are told as missing")
 
 
 def start_together(folder, words, n):
@@ -165,4 +222,5 @@ def test_after_kill(checks, folder):
     checks.that(done.code == 0 and not list(folder.glob(".*")), f"goes on: {list(folder.glob('.*'))} {done.last_lines()}")
 
 
-run_tests(test_reader, test_not_locked, test_recovery_of_open_file, test_together, test_shared_paths, test_after_kill)
+run_tests(test_reader, test_not_locked, test_recovery_of_open_file, test_no_locks, test_together, test_shared_paths,
+          test_after_kill)
