@@ -190,7 +190,7 @@ MdStatus md_variants_check_given(MdVariantTable table, const char *backend, cons
     if (md_deck_config(deck)->run_backend == MD_BACKEND_AUTO) return MD_OK;
     for (int option = 0; option < MD_N_OPTIONS; option++) {
         if (!md_variants_lack(table, option)) continue;
-        if (md_deck_layer(deck, option) == 0 || md_deck_layer(deck, option) < named) continue;
+        if (md_deck_asks_nothing(deck, option) || md_deck_layer(deck, option) < named) continue;
         status = md_fail(
             errors, MD_ERROR_INPUT,
             "%s: %s: has no effect: the %s backend has no such stage (run.backend: %s): leave it out, take "
@@ -216,8 +216,7 @@ MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, con
     MdStatus status = MD_OK;
     for (int option = 0; option < MD_N_OPTIONS; option++) {
         if (!md_option_has_effect(md_deck_config(deck), option) || md_option_has_effect(resolved, option)) continue;
-        if (md_deck_has_default(deck, option) || md_variants_lack(table, option)) continue;
-        if (is_word(option, resolved, "off")) continue;
+        if (md_deck_asks_nothing(deck, option) || md_variants_lack(table, option)) continue;
         char *lack = md_option_lack(resolved, option);
         status = md_fail(errors, MD_ERROR_INPUT,
                          "%s: %s: has no effect: it needs %s, and auto chose %s here: name what it needs",

@@ -7,7 +7,7 @@
 #include "deck/reader.h"
 
 /* An option that has an effect only while another has one of some values. To give it without effect is an error, as nothing
- * is ignored; but a layer on top may take the ground from under it. */
+ * is ignored, unless it asks for nothing; and a layer on top may take the ground from under it. */
 typedef struct Need {
     int option, other;
     unsigned values; /* bit v: choice v of the other serves; of a number, bit 1: any above 0 */
@@ -130,7 +130,7 @@ char *md_option_lack(const MdConfig *config, int option) {
 
 static void check_need(MdDeck *deck, const Need *need, MdErrors *errors) {
     if (deck->doubtful[need->option] || deck->doubtful[need->other] || deck->doubtful[need->also]) return;
-    if (deck->layer[need->option] == 0 || need_holds(&deck->config, need)) return;
+    if (need_holds(&deck->config, need) || md_deck_asks_nothing(deck, need->option)) return;
     if (deck->layer[need->option] < deck->layer[need->other] || deck->layer[need->option] < deck->layer[need->also]) {
         md_deck_reset(deck, need->option);
         return;

@@ -75,10 +75,10 @@ char *md_config_value_text(const MdConfig *config, int option) { return md_value
 
 char *md_deck_value_text(const MdDeck *deck, int option) { return md_config_value_text(&deck->config, option); }
 
-bool md_deck_has_default(const MdDeck *deck, int option) {
+bool md_deck_asks_nothing(const MdDeck *deck, int option) {
     const char *expected = md_option_row(option)->default_text;
     char *value = md_deck_value_text(deck, option);
-    bool same = strcmp(value, expected[0] ? expected : "\"\"") == 0;
+    const bool nothing = strcmp(value, expected[0] ? expected : "\"\"") == 0 || strcmp(value, "off") == 0;
     free(value);
-    return same;
+    return nothing;
 }

@@ -135,8 +135,8 @@ void md_switch_set(MdConfig *config, int option, int value);
 
 /* Whether a file or the command line gave the option: 0 not, else the number of the layer. */
 int md_deck_layer(const MdDeck *deck, int option);
-/* Whether it has the value of the table, given or not. */
-bool md_deck_has_default(const MdDeck *deck, int option);
+/* Whether it has the value of the table, or is off: where the option has no effect, giving that is no error. */
+bool md_deck_asks_nothing(const MdDeck *deck, int option);
 
 /* Some options have an effect only while another has certain values (neighbor.every: with neighbor.rebuild = every). */
 bool md_option_has_effect(const MdConfig *config, int option);

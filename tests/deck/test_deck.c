@@ -67,6 +67,67 @@ static void test_moot(void) {
                   "[ensemble]\nthermostat = rescale\ntarget = 1 2 3\n", NULL));
 }
 
+static char *override_of(int option, const char *value) { return md_format("%s=%s", md_option_name(option), value); }
+
+/* A value that is neither the default nor off. */
+static const char *other_value(const MdOptionRow *row) {
+    if (row->type == MD_TYPE_PATH) return "some.txt";
+    for (int k = 0; row->words[k]; k++)
+        if (!same_text(row->words[k], row->default_text) && !same_text(row->words[k], "off")) return row->words[k];
+    return "7";
+}
+
+/* An option that has no effect on that ground: its default passes, and another value is refused. */
+static void check_nothing(int option, const char *ground) {
+    const MdOptionRow *row = md_option_row(option);
+    char *messages = NULL, *something = override_of(option, other_value(row));
+    char *nothing = override_of(option, row->default_text[0] ? row->default_text : "\"\"");
+    check_context("%s beside %s", row->name, ground);
+    MdDeck *deck = READ(NULL, "#\n", ground, nothing);
+    if (CHECK(deck != NULL)) {
+        char *text = md_deck_effective_text(deck, NULL, NULL), *comment = md_format("\n# %s ", row->key);
+        CHECK(strstr(text, comment) != NULL);
+        free(comment);
+        free(text);
+    }
+    md_deck_destroy(deck);
+    deck = READ(&messages, "#\n", ground, something);
+    CHECK(deck == NULL && strstr(messages, "has no effect: it needs ") && strstr(messages, row->name));
+    free(messages);
+    md_deck_destroy(deck);
+    free(something);
+    free(nothing);
+}
+
+/* All that have no effect on that ground; how many that are. */
+static int check_ground(int other, const char *value) {
+    char *ground = override_of(other, value);
+    MdDeck *deck = READ(NULL, "#\n", ground); /* NULL: the ground has none itself */
+    int n = 0;
+    for (int option = 0; deck && option < MD_N_OPTIONS; option++) {
+        if (option == other || md_option_has_effect(md_deck_config(deck), option)) continue;
+        check_nothing(option, ground);
+        n++;
+    }
+    md_deck_destroy(deck);
+    free(ground);
+    return n;
+}
+
+static void test_nothing(void) {
+    int n = 0;
+    for (int other = 0; other < MD_N_OPTIONS; other++) {
+        const MdOptionRow *row = md_option_row(other);
+        for (int k = 0; row->type == MD_TYPE_CHOICE && row->words[k]; k++) n += check_ground(other, row->words[k]);
+        if (row->type == MD_TYPE_INT && row->low == 0) n += check_ground(other, "0");
+    }
+    check_context("off");
+    CHECK(n > 1000);
+    MdDeck *deck = READ(NULL, "#\n", "launch.persistent=on", "launch.graph=off"); /* also where it is not the default */
+    CHECK(deck != NULL);
+    md_deck_destroy(deck);
+}
+
 /* Which options keep their effect with each value of another, as the reference page tells it. */
 static void test_grounds(void) {
     static const char rows[] = "list list-split auto", split[] = "list-split auto", shared[] = "list-split brick auto",
@@ -361,6 +422,7 @@ static void test_files(void) {
 int main(void) {
     test_layers();
     test_moot();
+    test_nothing();
     test_grounds();
     test_lacking();
     test_places();

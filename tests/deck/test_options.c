@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "check.h"
-#include "deck/table.h"
+#include "deck/reader.h"
 
 static char *print_options(MdListFormat format) {
     char *text = NULL;
@@ -75,6 +75,7 @@ static void test_json(void) {
 
 /* What the rest of the module takes for granted of the table itself. */
 static void test_table(void) {
+    MdDeck *deck = md_deck_create();
     for (int k = 0; k < MD_N_OPTIONS; k++) {
         const MdOptionRow *row = md_option_row(k);
         check_context("%s", row->name);
@@ -85,7 +86,10 @@ static void test_table(void) {
         CHECK(row->low <= row->high);
         bool choice = row->type == MD_TYPE_CHOICE || row->type == MD_TYPE_CHOICES;
         CHECK(choice == (row->words[0] != NULL));
+        /* The default stands there as it would be written: a value is compared with it as text. */
+        CHECK(md_deck_asks_nothing(deck, k));
     }
+    md_deck_destroy(deck);
 }
 
 int main(void) {

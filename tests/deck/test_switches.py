@@ -80,7 +80,7 @@ def check_effects(rows, options):
         other, good = condition.split(" = ")
         for key in keys.split(", "):
             option = options[key]
-            value = option["default"] if option["default"] != "auto" or "choices" in option else "30"
+            value = next((word for word in option.get("choices", ["16" if key == "output.slots" else "30"]) if word not in (option["default"], "off")))
             for word in options[other]["choices"]:
                 text = deck.format(*key.split("."), value, *other.split("."), word)
                 done = subprocess.run([PROGRAM, "--check", "/dev/stdin"], input=text, text=True, capture_output=True)

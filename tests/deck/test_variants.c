@@ -163,7 +163,9 @@ static void test_given(void) {
          NULL,
          {"deck.txt:4: memory.space: has no effect: the test backend has no such stage", "(run.backend: deck.txt:2)",
           "leave it out"}},
-        {"[run]\nbackend = cpu\n", "memory.space=device", {"command line: memory.space: has no effect"}},
+        {"[run]\nbackend = cpu\n", "memory.space=mapped", {"command line: memory.space: has no effect"}},
+        {"[run]\nbackend = cpu\n", "memory.space=device", {NULL}}, /* the default */
+        {"[run]\nbackend = cpu\n", "launch.bounds=off", {NULL}},   /* without them it runs anyhow */
         {"[run]\nbackend = cpu\n[memory]\nspace = device\n", "run.backend=auto", {NULL}},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {

@@ -388,5 +388,16 @@ def test_generations(checks, folder):
     checks.that(not (folder / "run.restart.tmp").is_symlink(), "a full disk: a piece of a file is left")
 
 
-run_tests(test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended, test_finished,
+def test_nothing_asked(checks, folder):
+    """Defaults, and off, of keys that have no effect here: no error, in a run, its check, and a run that goes on; other values are."""
+    words = ["output.velocities_every=0", "ensemble.target=1", "memory.space=device", "launch.bounds=off"]
+    name = deck(folder, "run", output={"frames_every": 0, "velocities_every": 0, "images_every": None})
+    for done in (program.run(name, *words, "--check", folder=folder), program.run(name, *words, folder=folder, name="run"),
+                 resume(folder, "run", *words, "run.steps=90")):
+        checks.that(done.code == 0, f"defaults: {done.code} {done.last_lines()}")
+    done = resume(folder, "run", "output.velocities_every=5", "run.steps=95")
+    checks.that(done.code == 2 and "output.velocities_every: has no effect" in done.stderr, f"asked: {done.code} {done.stderr}")
+
+
+run_tests(test_nothing_asked, test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended, test_finished,
           test_existing, test_told, test_late, test_trace, test_full_disk, test_generations)
