@@ -5,6 +5,7 @@ import difflib
 import json
 import os
 import re
+import shlex
 import signal
 import time
 from pathlib import Path
@@ -37,6 +38,11 @@ class Budget:
         """By a signal: what runs is lost, what was measured is told."""
         self.seconds, self.signal = 0, signal.Signals(number).name
         kill_all()
+
+
+def shell_path(path):
+    """A path in a command that can be pasted into a shell, and that no program takes for an option."""
+    return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
 def guess(text, allowed):

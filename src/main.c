@@ -25,10 +25,12 @@
 #include "report/report.h"
 #include "simulation.h"
 
+/* The command, as it can be pasted into a shell. */
 static char *join_arguments(int n, char *const *arguments) {
     char *text = md_copy_text("mdmini");
     for (int k = 0; k < n; k++) {
-        char *longer = md_format("%s %s", text, arguments[k]);
+        char *word = md_shell_word(arguments[k]), *longer = md_format("%s %s", text, word);
+        free(word);
         free(text);
         text = longer;
     }

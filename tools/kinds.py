@@ -1,10 +1,9 @@
 """What the file is that a tool was given, and which tool reads it: for the message where it is the wrong one."""
 import json
 import os
-import shlex
 
 from studies import TOP  # noqa: F401  (it finds the modules of run/)
-from scripts import guess
+from scripts import guess, shell_path
 
 KINDS = {  # kind: (what it is, what reads it)
     "trajectory": ("a trajectory (NAME.h5)", "tools/plot.py draws it, tools/h5check.py checks it"),
@@ -69,5 +68,5 @@ def wrong_file(path, *wanted, why="not a file of this kind"):
         return f"{path}: {why}" + ("" if kind else f"; needed here: {allowed}")
     what, who = KINDS[kind]
     folder = path if os.path.isdir(path) else os.path.dirname(path) or "."
-    who = who.replace("FILE", shlex.quote(path)).replace("FOLDER", shlex.quote(folder))
+    who = who.replace("FILE", shell_path(path)).replace("FOLDER", shell_path(folder))
     return f"{path}: this is {what}; {who}; needed here: {allowed}"

@@ -68,7 +68,7 @@ need(__name__, [], wished=["numpy"])  # without, runs are made and kept, and the
 need(__name__, [], wished=["numpy", "matplotlib"])
 
 from studies import TOP  # noqa: E402  (it finds the modules of run/)
-from scripts import Budget, Parser  # noqa: E402
+from scripts import Budget, Parser, shell_path  # noqa: E402
 from studies.ceilings import read_ceilings  # noqa: E402
 from studies.definition import DESIGNS, StudyError, read_study, shown  # noqa: E402
 from studies.designs import design, is_physics  # noqa: E402
@@ -195,7 +195,7 @@ def report(folder, a, ceilings, peers):
     except ImportError as missing:
         if a.report or a.merge:
             raise StudyError([f"{missing}; on Debian: apt-get install python3-numpy"]) from missing
-        print(f"\nno table: {missing}. The runs are kept; where it is there: tools/study.py --report {folder}")
+        print(f"\nno table: {missing}. The runs are kept; where it is there: tools/study.py --report {shell_path(folder)}")
         return None
     with Folder(folder).alone():  # parts of a job array may end at the same time
         results = write_results(folder)
@@ -277,7 +277,7 @@ def main(words=None):
     if runner:
         return exit_code(statuses, len(runner.left()), n_left_out, f"{budget.why_over()}; the same command goes on",
                          has_work=a.shard == "1/1" or runner.n_total > 0)
-    how = f"to make them here: {results['command']} --output {shlex.quote(str(folder))}"
+    how = f"to make them here: {results['command']} --output {shell_path(folder)}"
     return exit_code(statuses, n_left_out, n_left_out, how)
 
 

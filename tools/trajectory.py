@@ -1,6 +1,7 @@
 """Opening a trajectory."""
 import h5py
 from kinds import wrong_file
+from scripts import shell_path  # found by kinds
 
 
 def open_trajectory(path):
@@ -11,7 +12,7 @@ def open_trajectory(path):
     except OSError as error:
         if "h5clear" in str(error):
             raise OSError(f"{path} is marked as open for writing: a run is still writing it, or was killed; then mend it by "
-                          f"mdmini --recover {path}") from error
+                          f"mdmini --recover {shell_path(path)}") from error
         if "unable to lock" in str(error):
             raise OSError(f"{path} cannot be locked: another program writes to it, or its file system has no locks; with "
                           f"HDF5_USE_FILE_LOCKING=FALSE in the environment it is read all the same ({error})") from error

@@ -39,6 +39,12 @@ backend_of() {
     [ "$backend" = auto ] && echo cpu || echo "$backend"
 }
 
+# tell_to_go_on OPTION...: the command, with these options of sbatch, that goes on with the run in $folder.
+tell_to_go_on() {
+    echo "Stopped before its end. To go on: sbatch$(printf ' %q' "$@" ${SLURM_MEM_PER_NODE:+--mem="${SLURM_MEM_PER_NODE}M"} \
+        run/slurm/chain.sbatch --restart "$folder"/*.restart)"
+}
+
 [ -f "$here/site.sh" ] || refuse "$here/site.sh is missing: copy it beside the script, or submit the script where it is"
 . "$here/site.sh"
 # The cores that were granted, shared out to the tasks of a node; not every site confines a job to them.

@@ -56,7 +56,7 @@ array=$(sbatch --parsable --array="1-$parts" ${options[@]+"${options[@]}"} "$her
     --output "$folder")
 words=(--dependency="afterany:$array" "$here/study-merge.sbatch" "$parts" "$tool" "$folder")
 merge=$(sbatch --parsable "${words[@]}") || {
-    echo "study.sh: array $array is submitted, the job for its table is not; with the options it wants: sbatch OPTIONS ${words[*]}" >&2
+    echo "study.sh: array $array is submitted, the job for its table is not; with the options it wants: sbatch OPTIONS$(printf ' %q' "${words[@]}")" >&2
     exit 1
 }
 echo "array $array, $parts parts: mdmini-study-${array}_K.out; table $merge: mdmini-merge-$merge.out; results: $folder"

@@ -23,6 +23,12 @@ char *md_copy_text(const char *text);
 /* printf into memory from malloc; free with free(). */
 char *md_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A text as one word of a command for a POSIX shell, quoted where it needs that; free with free(). */
+char *md_shell_word(const char *text);
+
+/* The same for a path, which no program takes for an option: -x is ./-x. */
+char *md_shell_path(const char *path);
+
 /* Bytes of main memory that this process may still take: the smaller of what the system has free and what the
  * control group allows; UINT64_MAX where neither can be read. */
 uint64_t md_host_memory_available_bytes(void);

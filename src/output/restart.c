@@ -175,10 +175,12 @@ static void refuse(MdRestart *r, const char *reason) {
     char *previous = md_format("%s.prev", r->path);
     const size_t n = strlen(r->path);
     const bool older = n < 5 || strcmp(r->path + n - 5, ".prev") != 0;
+    char *file = md_shell_path(previous);
     if (older && access(previous, R_OK) == 0)
         md_fail(r->errors, MD_ERROR_INPUT, "%s: %s; the one before it is there: mdmini --restart %s", r->path, reason,
-                previous);
+                file);
     else md_fail(r->errors, MD_ERROR_INPUT, "%s: %s", r->path, reason);
+    free(file);
     free(previous);
 }
 

@@ -103,8 +103,8 @@ void md_advice_log_verdict(const MdRecord *r, MdVerdict verdict, MdStatus status
                              none);
         else if (status == MD_STOPPED)
             text = md_format("%s - forces at the last step, energy and momentum are judged at the end, and the run was "
-                             "stopped before it; go on with: mdmini --restart %s",
-                             none, r->files.restart);
+                             "stopped before it: resume it by the command above",
+                             none);
         else
             text = md_format("%s - forces at the last step, energy and momentum are judged at the end, and the run did "
                              "not get there: see the error",

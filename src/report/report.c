@@ -284,20 +284,22 @@ static MdStatus find_lost(MdRecord *r, MdStatus status) {
 
 /* A restart file that went with the folder is no help. */
 static void log_restart(MdRecord *r, const char *path, int64_t step, const char *but) {
-    if (access(path, R_OK) == 0)
-        md_log(r->log, "\nthe restart file of step %lld is whole%s; once the cause is removed: mdmini --restart %s\n",
-               (long long)step, but, path);
+    if (access(path, R_OK) != 0) return;
+    char *file = md_shell_path(path);
+    md_log(r->log, "\nthe restart file of step %lld is whole%s; once the cause is removed: mdmini --restart %s\n",
+           (long long)step, but, file);
+    free(file);
 }
 
-/* How a run that came to its end goes on. */
-static void log_extension(MdRecord *r) {
+/* How a run that came to its end goes on. file: that for restarts, as a shell takes it. */
+static void log_extension(MdRecord *r, const char *file) {
     const MdResume *resume = &r->resume;
     if (md_deck_ramp_ends(r->config))
         md_log(r->log,
                "\nthis run cannot be extended: its temperature ramp ends at its last step;\na run that is to be "
                "extended names ensemble.last_step from the start\n");
     else if (resume->file_valid && resume->file_step == r->step)
-        md_log(r->log, "\nto go on from here: mdmini --restart %s run.steps=N, N above %lld\n", r->files.restart,
+        md_log(r->log, "\nto go on from here: mdmini --restart %s run.steps=N, N above %lld\n", file,
                (long long)r->step);
     else
         md_log(r->log, "\nthis run cannot be extended: it left no restart file, as restart.every is 0 (%s)\n",
@@ -307,15 +309,17 @@ static void log_extension(MdRecord *r) {
 /* What is to be done after an early end. */
 static void log_stop(MdRecord *r, MdStatus status) {
     const MdResume *resume = &r->resume;
+    char *file = md_shell_path(r->files.restart);
     if (status == MD_STOPPED)
         md_log(r->log, "\nstopped early by %s at step %lld of %lld%s, resume with: mdmini --restart %s\n",
                resume->stopped, (long long)r->step, (long long)r->config->run_steps,
-               r->step == r->config->run_steps ? ", not verified" : "", r->files.restart);
+               r->step == r->config->run_steps ? ", not verified" : "", file);
     else if (status == MD_ERROR_OUTPUT && resume->file_valid)
         log_restart(r, r->files.restart, resume->file_step,
                     resume->frames_lost ? ", but frames before it are lost" : "");
     else if (status == MD_ERROR_OUTPUT && resume->from) log_restart(r, resume->from, resume->from_step, "");
-    else if (status == MD_OK) log_extension(r);
+    else if (status == MD_OK) log_extension(r, file);
+    free(file);
     const char *by = !r->comm                        ? ""
                      : r->asked->parallel_grid.n > 0 ? "; any number of processes goes on, with parallel.grid=auto"
                                                      : "; any number of processes goes on";

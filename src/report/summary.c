@@ -206,13 +206,14 @@ static void write_resume(MdJson *json, const MdRecord *r, MdStatus status) {
         md_json_int(json, "restart_step", resume->file_step);
     }
     if (status != MD_STOPPED) return;
-    char *command = md_format("mdmini --restart %s", r->files.restart);
+    char *file = md_shell_path(r->files.restart), *command = md_format("mdmini --restart %s", file);
     md_json_begin_object(json, "stopped");
     md_json_text(json, "by", resume->stopped);
     md_json_int(json, "step", r->step);
     md_json_text(json, "resume", command);
     md_json_end_object(json);
     free(command);
+    free(file);
 }
 
 static void write_compilation(MdJson *json, const MdCompilation *c) {

@@ -64,12 +64,14 @@ static MdStatus plan_lattice(const MdProblems *problems, MdLayout *layout) {
                             "%d numbers; one for each of the %d axes is needed, or "
                             "one for all",
                             cells->n, box->dimension);
-    if (md_is_auto(config->system_density) && !gives_system(problems->deck))
+    if (md_is_auto(config->system_density) && !gives_system(problems->deck)) {
+        char *layer = md_shell_path(md_deck_file(problems->deck, 0));
         status = md_fail(problems->errors, MD_ERROR_INPUT,
                          "no key of [system] is given, so there is no system: %s can stand after a deck, as a layer of "
                          "switches on top of it: mdmini DECK %s",
-                         md_deck_file(problems->deck, 0), md_deck_file(problems->deck, 0));
-    else if (md_is_auto(config->system_density))
+                         md_deck_file(problems->deck, 0), layer);
+        free(layer);
+    } else if (md_is_auto(config->system_density))
         status = md_problem_by(problems, MD_OPTION_system_density, MD_OPTION_system_start,
                                "a lattice needs it: it sets the lattice constant; "
                                "0.8442 is that of the well known melt");

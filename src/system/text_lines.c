@@ -38,9 +38,11 @@ bool md_lines_open(MdLines *lines, const char *path, const char *text, size_t si
         return false;
     }
     if (size > 0 && strlen(lines->text) == size) return true;
-    if (size > 1 && memcmp(lines->text, "\x1f\x8b", 2) == 0)
-        md_fail(errors, MD_ERROR_INPUT, "%s: is gzipped; unpack it: gunzip --keep %s", path, path);
-    else md_fail(errors, MD_ERROR_INPUT, size ? "%s: is no text file: it holds zero bytes" : "%s: is empty", path);
+    if (size > 1 && memcmp(lines->text, "\x1f\x8b", 2) == 0) {
+        char *word = md_shell_path(path);
+        md_fail(errors, MD_ERROR_INPUT, "%s: is gzipped; unpack it: gunzip --keep %s", path, word);
+        free(word);
+    } else md_fail(errors, MD_ERROR_INPUT, size ? "%s: is no text file: it holds zero bytes" : "%s: is empty", path);
     md_lines_close(lines);
     return false;
 }

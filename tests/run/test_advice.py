@@ -1,7 +1,9 @@
 """What the log advises: bad starts and their ways out, atoms that do not feel each other, types that nothing tells apart, why a
 run has no verdict. Each way that a message names is tried."""
+import json
 import random
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -116,21 +118,25 @@ def test_types(checks, folder):
 
 
 def test_no_verdict(checks, folder):
+    folder = program.Path(folder)
     system = {"cells": 4, "density": 0.8}
     done = start(folder, "none", system=system, report={"verify": "off"})
     checks.that("verdict: NOT CHECKED - forces were compared with nothing" in said(done) and "run with report.verify = on" in said(done), said(done)[-400:])
     done = start(folder, "none", system=system)
     checks.that(said(done).endswith("verdict: PASSED"), said(done)[-100:])
-    program.write_deck(folder, "long", system=system, **{**RUN, "run": {"steps": 10**8}, "restart": {"every": 50}})
-    child = subprocess.Popen([program.program(), "long.txt"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    while not (program.Path(folder) / "long.restart").exists() and child.poll() is None:
+    program.write_deck(folder, "a long one", system=system, **{**RUN, "run": {"steps": 10**8}, "restart": {"every": 50}})
+    child = subprocess.Popen([program.program(), "a long one.txt"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    while not (folder / "a long one.restart").exists() and child.poll() is None:
         time.sleep(0.02)
     child.send_signal(signal.SIGTERM)
-    text = " ".join(child.communicate()[0].split())
+    told = child.communicate()[0]
+    text = " ".join(told.split())
     checks.that(child.returncode == 75 and "verdict: NOT CHECKED - forces at the last step, energy and momentum are judged at the end, and the "
-                "run was stopped before it; go on with: mdmini --restart" in text, f"{child.returncode}: {text[-500:]}")
-    again = re.search(r"go on with: mdmini (--restart \S+)", text)[1].split()
-    done = program.run(*again, "run.walltime=3", folder=folder, name="long")
+                "run was stopped before it: resume it by the command above" in text, f"{child.returncode}: {text[-500:]}")
+    again = re.search("resume with: mdmini (--restart .*)", told)[1]
+    stopped = json.loads((folder / "a long one.json").read_text())["stopped"]
+    checks.that(stopped["resume"] == f"mdmini {again}", f"{stopped} and {again}")
+    done = program.run(*shlex.split(again), "run.walltime=3", folder=folder, name="a long one")
     checks.that(done.code in (0, 75), f"as advised: {done.code}: {done.last_lines()}")
 
 

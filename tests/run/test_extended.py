@@ -1,6 +1,7 @@
 """A run that ends leaves a restart file, so that it can be extended; or says what it was that kept it from that.
 
 MDMINI_TEST_ variables as in support/resuming.py."""
+import gzip
 import re
 import shutil
 import subprocess
@@ -26,6 +27,37 @@ def test_by_default(checks, folder):
     checks.that((folder / "m.1.restart").exists() and (folder / "m.1.json").exists(), f"backup: {done.last_lines()}")
     done = program.run(name, "output.existing=refuse", folder=folder)
     checks.that(done.code == 2 and "'m.restart' exists" in done.stderr, f"refuse: {done.stderr}")
+
+
+def paste(checks, folder, command, what):
+    """A command of the log or of a message, pasted into a shell: it does what it says."""
+    done = subprocess.run(["sh", "-c", command.replace("mdmini ", '"$MDMINI" ', 1)], cwd=folder, capture_output=True, text=True)
+    return checks.that(done.returncode == 0, f"{what}: {command}: {done.returncode} {done.stderr}")
+
+
+def test_pasted(checks, folder):
+    """Commands that are printed can be pasted into a shell, whatever the files are called."""
+    for name in ("""my "deck"`s\\ of $HOME; *""".replace("`", "'"), "-x", "--help", "~#"):
+        at = folder / f"of {name}"
+        at.mkdir()
+        deck(at, name, restart={"every": 10}, run={"steps": 20}, output={"frames_every": None, "velocities_every": None, "images_every": None})
+        done = program.run(f"./{name}.txt", folder=at, name=name)
+        hint = re.search("to go on from here: (mdmini .*) run.steps=N, ", done.stdout)
+        if checks.that(hint, f"{name}: {done.last_lines()}"):
+            paste(checks, at, f"{hint[1]} run.steps=40", name)
+        checks.that(done.json()["n_steps"] == 40, f"{name}: it is another run that goes on")
+        paste(checks, at, done.json()["provenance"]["command"], f"{name}, the command of the report")
+        restart = at / f"{name}.restart"
+        restart.write_bytes(restart.read_bytes()[:1000])
+        done = program.run("--restart", f"./{restart.name}", folder=at)
+        paste(checks, at, re.search("the one before it is there: (.*)", done.stderr)[1], f"{name}, damaged")
+        (at / f"{name}.xyz").write_bytes(gzip.compress(b"no atoms\n"))
+        (at / "layer").write_text("[system]\nstart = file\n")
+        done = program.run("--check", "layer", f"system.file={name}.xyz", folder=at)
+        checks.that("gzipped" in done.stderr, f"{name}: {done.stderr}")
+        (at / f"{name}.xyz").rename(at / f"{name}.xyz.gz")
+        paste(checks, at, re.search("unpack it: (.*)", done.stderr)[1].replace(".xyz", ".xyz.gz"), f"{name}, gzipped")
+        checks.that((at / f"{name}.xyz").exists(), f"{name}: not unpacked")
 
 
 def test_never(checks, folder):
@@ -90,4 +122,4 @@ def test_room(checks, folder):
         checks.that(good, f"resumed, {kib} KiB taken: {child.returncode} {child.stderr}")
 
 
-run_tests(test_by_default, test_never, test_failed, test_no_room_at_the_end, test_room)
+run_tests(test_by_default, test_pasted, test_never, test_failed, test_no_room_at_the_end, test_room)

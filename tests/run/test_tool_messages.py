@@ -2,6 +2,7 @@
 are not installed: a sentence with the way out, no traceback."""
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,28 @@ def test_wrong_files(checks, folder):
         check(checks, *run(*words, folder=folder), [expected], f"{words}")
 
 
+MARKED = """import os, sys, h5py
+file = h5py.File(sys.argv[1], "w", libver="latest")
+file["x"] = 1
+file.swmr_mode = True
+file.flush()
+os._exit(0)"""
+
+
+def test_pasted(checks, folder):
+    """A command in a message is one of a shell, whatever the file is called."""
+    for name in ("""a "b's $HOME; *""", "plain", "-x"):
+        (Path(folder) / name).mkdir()
+        (Path(folder) / name / "study.json").write_text(json.dumps({"definition": {}, "order": {}}))
+        run("-c", MARKED, f"./{name}.h5", folder=folder)  # as one that is being written, or whose writer was killed
+        for path, what in ((name, "--report FOLDER makes"), (f"{name}.h5", "mdmini --recover FILE$")):
+            said = run(TOOLS / "h5check.py", "--", path, folder=folder)[1].strip()
+            found = re.search(re.sub("FILE|FOLDER", "(.*)", what), said)
+            if checks.that(found, f"{path}: {said}"):
+                told = subprocess.run(["sh", "-c", f"printf '<%s>' {found[1]}"], cwd=folder, capture_output=True, text=True).stdout
+                checks.that(told == f"<{'./' if path[0] == '-' else ''}{path}>", f"{path}: {said!r} names {told}")
+
+
 def test_words(checks, folder):
     cases = [("compare.py", ["a", "b", "--tolerence", "0.1"], 'did you mean "--tolerance"?'),
              ("study.py", ["--repaets", "3"], 'did you mean "--repeats"?'),
@@ -113,7 +136,7 @@ def test_modules(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_wrong_files, test_words, test_modules)
+    checks.run(test_wrong_files, test_pasted, test_words, test_modules)
     checks.finish()
 
 

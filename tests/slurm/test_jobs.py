@@ -5,6 +5,7 @@ MDMINI_TEST_TIME_LIMITS=1: waits for real time limits as well, which takes some 
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -219,7 +220,7 @@ def stop(checks, folder, cluster, job, run):
     checks.that(end["ExitCode"] == "75:0" and end["Restarts"] == "0", f"{run} ends as {end}")
     line = re.search("To go on: sbatch (.*)", said)
     checks.that(line, f"{run} does not say how to go on: {said}")
-    return line[1].split() if line else []
+    return shlex.split(line[1].split(", ")[0]) if line else []  # behind a comma there is prose
 
 
 def test_stopped(checks, folder, cluster):
@@ -237,11 +238,11 @@ def test_stopped(checks, folder, cluster):
 
     job = cluster.submit("--gres=none", short, *words, folder=folder)
     line = stop(checks, folder, cluster, job, f"mdmini-chain-{job}")
-    checks.that(line[:3] == ["run/slurm/chain.sbatch", "--restart", "RESTART_FILE,"], f"a chain: {line}")
+    checks.that(line[:3] == ["run/slurm/chain.sbatch", "--restart", "RESTART_FILE"], f"a chain: {line}")
     for script, options, asked in (("gpu", ["--mem=3G"], ("gres:gpu:1", "2", "3G")),
                                    ("cpu", ["--mem=3G", "--cpus-per-task=3"], ("none", "3", "3G"))):
-        job = cluster.submit(*options, SCRIPTS / f"{script}.sbatch", *words, folder=folder)
-        run = f"mdmini-{job}"
+        job = cluster.submit(*options, f"--job-name=a {script}", SCRIPTS / f"{script}.sbatch", *words, folder=folder)
+        run = f"a {script}-{job}"
         line, restart = stop(checks, folder, cluster, job, run), folder / run / "long.restart"
         if not checks.that(line[-3:] == ["run/slurm/chain.sbatch", "--restart", f"{run}/long.restart"], f"{script}: {line}"):
             continue

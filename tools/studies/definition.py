@@ -239,7 +239,7 @@ class Reader:
         varied = [one for key in study.factors for one in key.split(JOINT)]
         for key in dict.fromkeys(varied):
             if key in study.words:
-                wrong(f"{key}: stands in [factors] and in words; --vary {key}=VALUE,... takes the place of a factor of the file")
+                wrong(f"{key}: stands in [factors] and in words; --vary {shlex.quote(f'{key}=VALUE,...')} takes the place of a factor of the file")
             if varied.count(key) > 1:
                 wrong(f"{key}: varies twice")
             if key == "deck" and key not in study.factors:

@@ -4,11 +4,10 @@ that makes it again. Everything in it follows from results.json (and from the fi
 input makes the same files."""
 import csv
 import re
-import shlex
 from pathlib import Path
 
 from kinds import wrong_file
-from scripts import save_json
+from scripts import save_json, shell_path
 
 from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
 from .definition import StudyError
@@ -42,7 +41,7 @@ def write(folder, results, ceilings=None, peers=()):
             path.unlink()
     paths, pictures = draw(folder, view, ceilings, peers)
     report = folder / "report.md"
-    again = f"{results['command']} --output {shlex.quote(folder.resolve().name)}"
+    again = f"{results['command']} --output {shell_path(folder.resolve().name)}"
     report.write_text("\n".join(sections(view, ceilings, peers, pictures, again)) + "\n", encoding="utf-8")
     return [report, *paths]
 
