@@ -209,18 +209,20 @@ static bool has_fault(MdSimulation *s) {
 
 /* Some steps, and what is due after the last of them. */
 static MdStatus advance(MdSimulation *s) {
-    const int64_t first = s->record.step + 1, step = next_stop(s);
-    const bool with_energy = md_schedule_mask(s->record.config, step) != 0;
+    const int64_t first = s->record.step + 1, step = next_stop(s), n_steps = step - first + 1;
     const double start_s = md_clock_s();
-    MdStatus status = s->record.ops->advance(s->context, first, step - first + 1, with_energy);
-    if (status == MD_OK) status = adapt_call(s, step - first + 1, start_s);
+    MdStatus status = s->record.ops->advance(s->context, first, n_steps, md_schedule_mask(s->record.config, step) != 0);
+    if (status == MD_OK) status = adapt_call(s, n_steps, start_s);
     status = agree_turn(s, status);
     if (status == MD_OK && has_fault(s)) status = MD_ERROR_PHYSICS;
-    if (status == MD_OK) status = md_thermostat_apply(&s->thermostat, s->record.ops, s->context, step);
     if (status != MD_OK) return status;
-    if (has_fault(s)) return MD_ERROR_PHYSICS; /* the thermostat may have waited for it */
+    /* Output comes first, or it would show the target. After an error of it the state may be kept (rescue): scaled, too. */
+    const MdStatus written = agree(s, put_output(s, step));
     s->record.step = step;
-    return agree(s, put_output(s, step));
+    if (written == MD_OK || written == MD_ERROR_OUTPUT)
+        status = md_thermostat_apply(&s->thermostat, s->record.ops, s->context, step);
+    if (has_fault(s)) return MD_ERROR_PHYSICS; /* the thermostat may have waited for it */
+    return written == MD_OK ? status : written;
 }
 
 /* Of run.walltime: what a restart file takes is known when one was written, and a share is left for all else. */

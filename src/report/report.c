@@ -208,7 +208,10 @@ void md_report_plan(MdRecord *r) {
 static void log_heading(MdRecord *r) {
     md_log(r->log,
            "\nreduced units, energies per atom; conserved: total energy less the heat of the thermostat, with "
-           "truncated pairs made whole\n%12s %12s %12s %14s %14s %14s %14s\n",
+           "truncated pairs made whole\n%s%12s %12s %12s %14s %14s %14s %14s\n",
+           r->config->ensemble_thermostat == MD_THERMOSTAT_NONE
+               ? ""
+               : "a row is the state of its step before the thermostat acts\n",
            "step", "time", "temperature", "potential", "total", "conserved", "pressure");
 }
 

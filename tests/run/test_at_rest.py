@@ -1,6 +1,7 @@
 """Atoms at rest, and pairs that are cut at almost nothing: what a thermostat cannot scale is refused, a cold lattice stays at
 rest and passes, and the limit of a step's displacement is that of the forces that can make a motion unstable."""
 import program
+import restart_file
 from program import Checks
 
 CUBE = {"fcc": 4, "sc": 7, "bcc": 5}
@@ -83,10 +84,11 @@ def test_thermostat(checks, folder):
             words = deck(folder, ensemble={**rescale, **change}, system={"temperature": temperature},
                          run={"steps": 40, "precision": precision})
             done = program.run(words, folder=folder)
-            report = done.json() if done.code == 0 else {}
-            checks.that(done.code == 0, f"{name}, {precision}: exit code {done.code}: {done.last_lines()}")
+            if not checks.that(done.code == 0, f"{name}, {precision}: exit code {done.code}: {done.last_lines()}"):
+                continue
             wanted = 0 if temperature == 0 else float(change.get("target", "1").split()[-1])
-            checks.that(abs(report.get("temperature", 9) - wanted) < 1e-6, f"{name}, {precision}: T = {report.get('temperature')}")
+            found = restart_file.temperature(done.path("restart"))  # the thermo row is of before it acts
+            checks.that(abs(found - wanted) < 1e-6, f"{name}, {precision}: T = {found}")
 
 
 def test_momentum_of_thermostat(checks, folder):

@@ -49,17 +49,18 @@ def cut_once(checks, folder, words, cut, what):
 
 def test_ensembles(checks, folder):
     """Every ensemble with every precision, and each of both with every rule of rebuilds; cut where a list is just made, just before
-    and between."""
-    ensembles = {"constant energy": [],
-                 "constant temperature": ["ensemble.thermostat=rescale", "ensemble.target=0.8", "ensemble.every=3"],
-                 "ramp": ["ensemble.thermostat=rescale", "ensemble.target=1.4 0.5", "ensemble.every=4"]}
+    and between; and where a thermostat acts at a step with a row and a frame."""
+    ensembles = {"constant energy": ([], ()),
+                 "constant temperature": (["ensemble.thermostat=rescale", "ensemble.target=0.8", "ensemble.every=3"], (45,)),
+                 "ramp": (["ensemble.thermostat=rescale", "ensemble.target=1.4 0.5", "ensemble.every=4"], (40,))}
     rebuilds = {"device-check": [], "host-check": ["neighbor.rebuild=host-check"],
                 "every": ["neighbor.rebuild=every", "neighbor.every=10"]}
-    for m, (ensemble, heat) in enumerate(ensembles.items()):
+    for m, (ensemble, (heat, acts)) in enumerate(ensembles.items()):
         for n, precision in enumerate(("single", "mixed", "double")):
             rebuild = list(rebuilds)[(m + n) % 3]  # a Latin square
-            two_parts(checks, folder, [*heat, f"run.precision={precision}", *rebuilds[rebuild]],
-                      (39, 40, 41) if rebuild == "every" else (random.randrange(31, 60),), f"{ensemble}, {precision}, {rebuild}")
+            cuts = {39, 40, 41, *acts} if rebuild == "every" else {random.randrange(31, 60), *acts}
+            two_parts(checks, folder, [*heat, f"run.precision={precision}", *rebuilds[rebuild]], sorted(cuts),
+                      f"{ensemble}, {precision}, {rebuild}")
 
 
 def test_every_cut(checks, folder):
@@ -121,12 +122,14 @@ def test_undisturbed(checks, folder):
 def test_extended(checks, folder):
     """A run that ended goes on to more steps, as if it had been that long from the start."""
     name = deck(folder, "long")
-    program.run(name, "output.name=long", folder=folder)
-    for steps in (40, 43):
-        program.run(name, "output.name=short", f"run.steps={steps}", "output.existing=overwrite", folder=folder)
-        done = resume(folder, "short", "run.steps=60")
-        checks.that(done.code == 0, f"extended from {steps}: {done.last_lines()}")
-        same_end(checks, folder, "long", "short", f"extended from {steps}")
+    rescale = ["ensemble.thermostat=rescale", "ensemble.target=0.8", "ensemble.every=3"]
+    for words, ends in ((rescale, (42, 45)), ([], (40, 43))):  # it acts at the step of the end, whose row goes or stays
+        program.run(name, "output.name=long", "output.existing=overwrite", *words, folder=folder)
+        for steps in ends:
+            program.run(name, "output.name=short", f"run.steps={steps}", "output.existing=overwrite", *words, folder=folder)
+            done = resume(folder, "short", "run.steps=60")
+            checks.that(done.code == 0, f"extended from {steps}: {done.last_lines()}")
+            same_end(checks, folder, "long", "short", f"extended from {steps}")
     done = resume(folder, "short", "run.steps=30")
     checks.that(done.code == 2 and "step 60 is done" in done.stderr, f"shortened: {done.code} {done.stderr}")
     # Each quantity by its own interval: of step 45 some stay, and some were there because it was the last.
@@ -347,19 +350,24 @@ def test_full_disk(checks, folder):
     (folder / "far.restart").write_bytes(restart_file.compose(found))
     done = program.run("--restart", "far.restart", "--check", folder=folder)
     checks.that(done.code == 2 and "are free" in done.stderr, f"no room for what is left: {done.last_lines()}")
-    # No room for frames, and nothing to resume from: the state is kept, and goes on; only frames are lost.
+    # No room for frames, and nothing to resume from: the state is kept, and goes on; only frames are lost. A thermostat has acted then
+    # at the step whose frame found no room.
     name = deck(folder, "frames", system={"cells": 6}, potential={"cutoff": 2.5}, neighbor={"skin": 0.3}, restart={"every": 0},
-                output={"frames_every": 1, "thermo_every": 10, "images_every": 1, "precision": "double"})
-    done = program.run(name, folder=folder, file_size_limit=1500000)
-    checks.that(done.code == 4 and "mdmini --restart frames.restart" in done.stdout, f"no room for frames: {done.code} {done.last_lines()}")
-    checks.that("frames before it are lost" in done.stdout, "no room for frames: the loss is not told")
-    done = resume(folder, "frames")
-    checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"room for frames again: {done.last_lines()}")
-    with done.h5() as h5:
-        steps = h5["particles/all/position/step"][...]
-        checks.that(steps[-1] == 60 and len(steps) < 61 and (numpy.diff(steps) > 0).all(), f"frames of steps {steps}")
-    different = restart_file.difference(folder / "whole.restart", folder / "frames.restart")
-    checks.that(set(word.split()[0] for word in different) <= {"thermo", "run"}, f"room for frames again: {different}")
+                output={"frames_every": 1, "thermo_every": 10, "images_every": 1, "precision": "double", "existing": "overwrite"},
+                ensemble={"thermostat": "rescale", "target": 0.8, "every": 1})
+    program.run(name, "output.name=whole", "restart.every=60", folder=folder)
+    for pipeline in ("on", "off"):
+        what = f"output.pipeline={pipeline}"
+        done = program.run(name, what, folder=folder, file_size_limit=1500000)
+        checks.that(done.code == 4 and "mdmini --restart frames.restart" in done.stdout, f"no room for frames, {what}: {done.code} {done.last_lines()}")
+        checks.that("frames before it are lost" in done.stdout, f"no room for frames, {what}: the loss is not told")
+        done = resume(folder, "frames")
+        checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"room for frames again, {what}: {done.last_lines()}")
+        with done.h5() as h5:
+            steps = h5["particles/all/position/step"][...]
+            checks.that(steps[-1] == 60 and len(steps) < 61 and (numpy.diff(steps) > 0).all(), f"{what}: frames of steps {steps}")
+        different = restart_file.difference(folder / "whole.restart", folder / "frames.restart")
+        checks.that(set(word.split()[0] for word in different) <= {"thermo", "run"}, f"room for frames again, {what}: {different}")
 
 
 def test_generations(checks, folder):

@@ -24,7 +24,8 @@ def test_signals(checks, folder):
     """Each signal, at any moment: exit code 75 within seconds, and what follows is as if nothing had been."""
     for k, name in enumerate(("SIGTERM", "SIGINT", "SIGUSR1")):
         run = f"stopped{k}"
-        child = start(folder, slow_deck(folder, run, restart={"every": 0}))
+        heat = {"ensemble": {"thermostat": "rescale", "target": 0.8, "every": 1}} if k == 1 else {}  # it acts at the step of the stop
+        child = start(folder, slow_deck(folder, run, restart={"every": 0}, **heat))
         wait_for(folder / f"{run}.log")
         time.sleep(random.uniform(0.05, 0.5))
         begun = time.monotonic()

@@ -1,4 +1,5 @@
-"""NAME.csv, the thermo table: the numbers of NAME.json, whole also after a kill and after a restart.
+"""NAME.csv, the thermo table: the numbers of NAME.json, of the state before a thermostat acts, whole also after a kill and after a
+restart.
 
 MDMINI_TEST_ variables as in support/resuming.py."""
 import csv
@@ -6,7 +7,8 @@ import signal
 import time
 
 import program
-from resuming import deck, resume, run_tests, start, wait_for
+import restart_file
+from resuming import BACKEND, deck, resume, run_tests, same_frames, start, wait_for
 
 COLUMNS = {"step": "step", "time (tau)": "time", "temperature (epsilon/k)": "temperature",
            "potential energy per atom (epsilon)": "potential_energy", "total energy per atom (epsilon)": "total_energy",
@@ -68,4 +70,33 @@ def test_killed(checks, folder):
     checks.that(run.returncode == 4 and "gone.csv: was deleted" in told, f"deleted: {run.returncode} {told}")
 
 
-run_tests(test_numbers, test_killed)
+def test_before_thermostat(checks, folder):
+    """What is written of a step is the state before the thermostat acts: bit by bit that of a run whose thermostat acts no more at its
+    last step. The restart file has the state after it."""
+    acts = {"thermostat": "rescale", "target": "0.7", "every": 10}
+    switches = {"cpu": ([], ["output.pipeline=off"]),
+                "cuda": ([], ["launch.fuse=step", "force.kernel=brick"], ["launch.graph=off", "reduce.finish=atomic"],
+                         ["neighbor.rebuild=host-check", "output.host_memory=mapped", "output.pack=naive"], ["output.pipeline=off"])}
+    for words in switches[BACKEND]:
+        what = f"thermostat, {' '.join(words)}"
+        ran = {}
+        for name, last_step in (("acts", 40), ("idle", 39)):
+            path = deck(folder, name, run={"steps": 40}, ensemble={**acts, "last_step": last_step},
+                        output={"xyz_every": 10, "xyz_velocities": "on", "existing": "overwrite", "velocities_every": 5})
+            ran[name] = program.run(path, *words, folder=folder)
+            checks.that(ran[name].code == 0, f"{what}: {ran[name].last_lines()}")
+        same_as_report(checks, ran["acts"], what)
+        same_frames(checks, folder, "acts", "idle", what)
+        for ending in ("csv", "xyz"):
+            texts = [ran[name].path(ending).read_text().replace(ran[name].json()["run_id"], "") for name in ran]
+            checks.that(texts[0] == texts[1], f"{what}: NAME.{ending} differs")
+        first, second = (ran[name].json() for name in ran)
+        for key in ("temperature", "kinetic_energy_per_atom", "conserved_energy_per_atom", "pressure", "thermo"):
+            checks.that(first[key] == second[key], f"{what}: {key}: {first[key]}, {second[key]} where it does not act")
+        rows = {step: first["thermo"]["temperature"][k] for k, step in enumerate(first["thermo"]["step"])}
+        checks.that(all(abs(rows[step] - 0.7) > 1e-4 for step in (10, 20, 30, 40)), f"{what}: the rows show the target: {rows}")
+        checks.near(restart_file.temperature(ran["acts"].path("restart")), 0.7, 1e-6, f"{what}: the restart file's temperature")
+        checks.that("before the thermostat acts" in ran["acts"].stdout, f"{what}: the log does not say so")
+
+
+run_tests(test_numbers, test_killed, test_before_thermostat)

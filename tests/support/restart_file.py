@@ -1,6 +1,8 @@
 """Restart files, read and written on their own: the form of src/output/restart.h, with a checksum of this module's making."""
 import struct
 
+import numpy
+
 MASK = 2**64 - 1
 PRIME = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
 HEAD, SECTION_HEAD = 32, 40
@@ -61,6 +63,15 @@ def sections(path):
 def run_numbers(found):
     """Step, frames, frames of the XYZ file, rebuilds, late rebuilds; and the thermostat's heat."""
     return struct.unpack_from("<5q", found["run"]) + struct.unpack_from("<d", found["run"], 48)
+
+
+def temperature(path):
+    """Of the velocities of a three-dimensional system of masses 1."""
+    found = sections(path)
+    n = len(found["id"]) // 4
+    velocity = numpy.frombuffer(found["velocity"], dtype=f"f{len(found['velocity']) // (3 * n)}").reshape(n, 3)
+    velocity = velocity - velocity.mean(axis=0, dtype=float)
+    return float((velocity**2).sum() / (3 * (n - 1)))
 
 
 def difference(a, b):
