@@ -113,6 +113,24 @@ static inline double md_tolerance_time_step(const MdThermo *row, double curvatur
     return shadow + row->fluctuation / 24 + 6 * by_chance / sqrt(n);
 }
 
+/* The share of the bound of the potential energy that its error may still reach when atoms are this far (sigma) from a crystal.
+ * The pairs of a crystal have a few distances, and pairs of the same distance round alike: the error is that of one pair times
+ * their number. Distances that differ by the resolution, the most that one is rounded by, round independently, and the error
+ * of a mean over so many of them falls with the root of their number. The bound adds the sizes of 48 roundings and more:
+ * twelve standard deviations of their sum. */
+static inline double md_tolerance_alike(double apart, double resolution) {
+    return apart > resolution ? sqrt(resolution / apart) : 1;
+}
+
+/* What rounding the positions after a step does to the energy, epsilon per particle, in single precision: each coordinate
+ * moves by up to the resolution against its force. Roundings are independent, so that this grows with the root of the
+ * steps; six standard deviations (Hoeffding). `row` as above; mass: the largest. */
+static inline double md_tolerance_kick(const MdConfig *config, const MdThermo *row, double resolution, double mass,
+                                       int64_t n_atoms) {
+    if (config->run_precision != MD_PRECISION_SINGLE) return 0;
+    return 6 * sqrt(row->fluctuation * mass / (double)n_atoms) / config->run_timestep * resolution;
+}
+
 /* How large the total momentum per particle may become by rounding. `row` as above, its last step that of the run; force:
  * sizes of the forces of the pairs of a particle, summed, mean; mass: the largest.
  *

@@ -11,6 +11,10 @@
 #include "parallel/comm.h"
 #include "report/tolerance.h"
 
+/* Names of checks that md_verify_conservation looks up. */
+static const char resolution_name[] = "positions, rounded by up to (sigma)",
+                  potential_name[] = "potential energy per atom", truncation_name[] = "truncation per atom";
+
 static void add_check(MdVerification *verification, const char *name, int64_t step, double value, double limit) {
     size_t room = sizeof verification->checks / sizeof verification->checks[0];
     if ((size_t)verification->n_checks == room) md_panic("more checks than there is room for");
@@ -174,8 +178,7 @@ static MdStatus compare(MdVerification *verification, const MdBackendOps *ops, c
             add_check(verification, "positions, difference from input (sigma)", step,
                       largest_of_all(system->comm, places_off(system, position)),
                       ops->rounding(config, &system->box, room.extent, room.spread));
-        add_check(verification, "positions, rounded by up to (sigma)", step,
-                  ops->rounding(config, &system->box, scales.extent, room.spread),
+        add_check(verification, resolution_name, step, ops->rounding(config, &system->box, scales.extent, room.spread),
                   md_tolerance_rounding(&system->potential));
         /* Forces are compared in units of their bound, so the limit is 1. */
         add_force_check(verification, "forces, force-only path (error / bound)", step, system, measured->force[0],
@@ -184,9 +187,9 @@ static MdStatus compare(MdVerification *verification, const MdBackendOps *ops, c
                         bound);
         add_check(verification, "pairs inside the cutoff, too many or few", step, fabs(sums->pairs - reference.pairs),
                   limits.pairs);
-        add_check(verification, "potential energy per atom", step, fabs(sums->potential - reference.potential) / n,
+        add_check(verification, potential_name, step, fabs(sums->potential - reference.potential) / n,
                   limits.potential / n);
-        add_check(verification, "truncation per atom", step, fabs(sums->truncation - reference.truncation) / n,
+        add_check(verification, truncation_name, step, fabs(sums->truncation - reference.truncation) / n,
                   limits.truncation / n);
         add_check(verification, "virial per atom", step, fabs(sums->virial - reference.virial) / n, limits.virial / n);
     }
@@ -208,6 +211,38 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
     md_free(measured.force[0]);
     md_free(measured.force[1]);
     return status;
+}
+
+/* What rounding does to the potential energy of the rows of a run. */
+typedef struct Rounding {
+    double resolution; /* of distances, sigma: the most that one is rounded by */
+    double known;      /* error of the first step and of the last, as their checks found it, per particle */
+    double allowed;    /* that one step may have, by its check */
+} Rounding;
+
+static Rounding find_rounding(const MdVerification *verification, const MdConfig *config, const MdSystem *system) {
+    Rounding r = {.resolution = md_tolerance_unit(config->run_precision) * system->potential.cutoff_max};
+    bool knows_first = false;
+    for (int k = 0; k < verification->n_checks; k++) {
+        const MdCheck *check = &verification->checks[k];
+        if (strcmp(check->name, resolution_name) == 0) r.resolution = fmax(r.resolution, check->value);
+        if (strcmp(check->name, potential_name) != 0 && strcmp(check->name, truncation_name) != 0) continue;
+        r.known += check->value;
+        r.allowed = fmax(r.allowed, check->limit);
+        knows_first = knows_first || check->step == 0;
+    }
+    if (!knows_first) r.known += r.allowed; /* of a run that began without verification */
+    return r;
+}
+
+/* How far atoms of this mass move along an axis between two rows, at least. */
+static double moved_between(const MdThermo *before, const MdThermo *row, double mass) {
+    return sqrt(fmin(before->temperature, row->temperature) / mass) * (row->time - before->time);
+}
+
+/* How far they get from their sites in a crystal, as oscillators. */
+static double amplitude(const MdThermo *row, double mass, double curvature, int dimension) {
+    return curvature > 0 ? sqrt(row->temperature / mass * dimension / curvature) : INFINITY;
 }
 
 /* The largest of what the limits depend on, over all rows. */
@@ -240,14 +275,21 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
     /* Of the potential and the kinetic energy of one row. */
     const double added_up =
         verification->accumulated + md_tolerance_accumulate(config, system->n_atoms) * 1.5 * largest.temperature;
+    const Rounding rounding = find_rounding(verification, config, system);
+    const double kick = md_tolerance_kick(config, &largest, rounding.resolution, mass, system->n_atoms);
+    double path = 0;
     /* The row that is furthest beyond its limit, or comes nearest to it, is the one shown. */
     double worst_moved = 0, worst_limit = INFINITY;
     for (size_t k = 1; k <= history->n; k++) {
         const MdThermo *row = k < history->n ? &history->rows[k] : end;
+        const double steps = (double)(row->step - first->step);
         double moved = fabs(row->conserved - first->conserved);
-        double limit = (time_step < at_most ? time_step : at_most) +
-                       md_tolerance_drift(config) * epsilon * (double)(row->step - first->step) +
-                       md_tolerance_unit(config->run_precision) * fabs(first->conserved) + 2 * added_up;
+        path += moved_between(row == end ? &history->rows[k - 1] : row - 1, row, mass);
+        const double apart = fmin(path, amplitude(row, mass, verification->curvature, system->box.dimension));
+        double limit = (time_step < at_most ? time_step : at_most) + md_tolerance_drift(config) * epsilon * steps +
+                       kick * sqrt(steps) + md_tolerance_unit(config->run_precision) * fabs(first->conserved) +
+                       2 * added_up + rounding.known +
+                       md_tolerance_alike(apart, rounding.resolution) * rounding.allowed;
         if (moved - limit <= worst_moved - worst_limit) continue;
         worst_moved = moved; /* a NaN comes here, stays, and fails */
         worst_limit = limit;

@@ -1,5 +1,6 @@
-"""Atoms at rest, and pairs that are cut at almost nothing: what a thermostat cannot scale is refused, a cold lattice stays at
-rest and passes, and the limit of a step's displacement is that of the forces that can make a motion unstable."""
+"""Atoms at rest, short runs, and pairs that are cut at almost nothing: what a thermostat cannot scale is refused, a cold lattice stays
+at rest and passes, energies are held to what they can be told to, and the limit of a step's displacement is that of the forces that
+can make a motion unstable."""
 import program
 import restart_file
 from program import Checks
@@ -41,6 +42,54 @@ def test_cold_lattices(checks, folder):
                 noise = 1e-14 if precision == "double" else 1e-5
                 checks.that(momentum(report)["value"] < noise, f"{name}: momentum {momentum(report)}")
                 checks.that(report["temperature"] < noise, f"{name}: temperature {report['temperature']}")
+
+
+def energy(report):
+    return next(check for check in report["checks"] if check["name"].startswith("conserved energy"))
+
+
+SHORT = [(1e-8, 1, 1.44), (1e-6, 5, 1.44), (1e-5, 20, 1.44), (1e-5, 100, 0.01), (1e-6, 20, 0), (3e-5, 2, 5)]
+
+
+def test_short_runs(checks, folder):
+    """All pairs of a lattice that are alike round alike, in what is summed at step 0, and no more when atoms have moved: that is no
+    change of the energy."""
+    for k, (start, cells) in enumerate(lattices().items()):
+        for p, precision in enumerate(("double", "mixed", "single")):
+            for timestep, steps, temperature in (SHORT[(2 * k + p) % 6], SHORT[(2 * k + p + 1) % 6]):
+                words = deck(folder, "short", start, cells, system={"temperature": temperature, "density": 1.07},
+                             run={"steps": steps, "precision": precision, "timestep": timestep}, output={"thermo_every": 1})
+                done = program.run(words, folder=folder)
+                checks.that(done.code == 0, f"{start}, {precision}, {steps} steps of {timestep}, T = {temperature}: {done.last_lines()}")
+    for name, words in (("shift", ["potential.shift=force"]), ("two types", ["system.types=2", "potential.sigma=1 0.9"]),
+                        ("thermostat", ["ensemble.thermostat=rescale", "ensemble.target=1.4 2", "ensemble.every=5"])):
+        given = deck(folder, "short", system={"temperature": 1.44}, run={"steps": 20, "timestep": 1e-5})
+        done = program.run(given, *words, folder=folder)
+        checks.that(done.code == 0, f"{name}: {done.last_lines()}")
+
+
+def test_short_resumed(checks, folder):
+    """What is known of the first step is known to the process that goes on; where it was not verified, its bound is taken."""
+    for verify in ("on", "off"):
+        words = deck(folder, "short", "sc", 7, system={"temperature": 1.44}, run={"steps": 5, "timestep": 1e-5}, report={"verify": verify})
+        done = program.run(words, folder=folder)
+        checks.that(done.code == 0, f"{verify}: {done.last_lines()}")
+        done = program.run("--restart", "short.restart", "run.steps=20", "report.verify=on", folder=folder, name="short")
+        checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"resumed, verified before: {verify}: {done.last_lines()}")
+
+
+def test_energy_limit(checks, folder):
+    """Of a run whose atoms have left their lattice the limit of mixed precision is that of double, which has no such rounding. Of a
+    short one it is far below the bound of the potential energy."""
+    limits = {}
+    words = deck(folder, system={"temperature": 1.44}, run={"steps": 20, "timestep": 1e-5})
+    report = program.run(words, folder=folder).json()
+    bound = next(check["limit"] for check in report["checks"] if check["name"] == "potential energy per atom")
+    checks.that(energy(report)["limit"] < 0.05 * bound or report["precision"] != "mixed", f"short: {energy(report)}, {bound}")
+    for precision in ("double", "mixed"):
+        words = deck(folder, cells=6, system={"temperature": 1.44}, run={"steps": 200, "precision": precision})
+        limits[precision] = energy(program.run(words, folder=folder).json())["limit"]
+    checks.that(limits["mixed"] < 1.02 * limits["double"], f"{limits}")
 
 
 def test_momentum_limit(checks, folder):
@@ -119,7 +168,7 @@ def test_small_cutoffs(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_cold_lattices, test_momentum_limit, test_thermostat, test_momentum_of_thermostat, test_small_cutoffs)
+    checks.run(test_cold_lattices, test_short_runs, test_short_resumed, test_energy_limit, test_momentum_limit, test_thermostat, test_momentum_of_thermostat, test_small_cutoffs)
     checks.finish()
 
 
