@@ -123,6 +123,7 @@ void md_continue_plan(const MdRecord *r, MdTrajectorySpec *spec) {
                                                         before->output_forces_every, before->output_images_every};
     for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++)
         spec->h5_kept.last_step[q] = last_step(r, every_before[q], spec->h5md.every[q]);
+    spec->h5_kept.aside = r->files.h5_aside;
     spec->h5_there = r->files.h5_there;
     spec->h5_late = !spec->h5_there && r->resume.n_missing == 0; /* of frames that a full disk has lost it is not */
     spec->h5_kept.n_frames = frames_left(r, r->resume.n_frames, spec->h5_kept.last_step[MD_H5MD_POSITION]);

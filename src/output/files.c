@@ -61,8 +61,26 @@ static MdStatus check_existing(const MdDeck *deck, const Output outputs[N_FILES]
     return result;
 }
 
+/* The first number that none of the set has. */
+static int find_number(const Output outputs[N_FILES]) {
+    int number = 0;
+    for (bool taken = true; taken;) {
+        number++;
+        taken = false;
+        for (int k = 0; k < N_FILES; k++) {
+            if (!outputs[k].path) continue;
+            char *path = md_format("%s.%d%s", outputs[k].stem, number, outputs[k].ending);
+            taken = taken || exists(path);
+            free(path);
+        }
+    }
+    return number;
+}
+
 static void name_files(const MdConfig *config, const Output outputs[N_FILES], MdFiles *files) {
     files->h5 = outputs[H5].path && config->output_frames_every > 0 ? md_copy_text(outputs[H5].path) : NULL;
+    if (files->h5 && files->use.resumed)
+        files->h5_aside = md_format("%s.%d%s", outputs[H5].stem, find_number(outputs), outputs[H5].ending);
     files->json = md_copy_text(outputs[JSON].path);
     files->log = outputs[LOG].path ? md_copy_text(outputs[LOG].path) : NULL;
     files->csv = outputs[CSV].path ? md_copy_text(outputs[CSV].path) : NULL;
@@ -156,19 +174,9 @@ static bool move_to_new(const char *from, const char *to) {
     return errno != EEXIST && rename(from, to) == 0;
 }
 
-/* Moves the files that exist to the first number that none of the set has. */
+/* Moves the files that exist to a number. */
 static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *errors) {
-    int number = 0;
-    for (bool taken = true; taken;) {
-        number++;
-        taken = false;
-        for (int k = 0; k < N_FILES; k++) {
-            if (!outputs[k].path) continue;
-            char *path = md_format("%s.%d%s", outputs[k].stem, number, outputs[k].ending);
-            taken = taken || exists(path);
-            free(path);
-        }
-    }
+    const int number = find_number(outputs);
     char *moved = md_copy_text("");
     for (int k = 0; k < N_FILES; k++) {
         if (!exists(outputs[k].path)) continue;
@@ -272,6 +280,7 @@ MdStatus md_files_check_held(const MdFiles *files, MdErrors *errors) {
 void md_files_free(MdFiles *files) {
     for (int k = 0; k < files->n_held; k++) close(files->held[k].descriptor);
     free(files->h5);
+    free(files->h5_aside);
     free(files->json);
     free(files->log);
     free(files->csv);

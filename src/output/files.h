@@ -11,9 +11,10 @@ typedef struct MdFiles {
     char *h5, *json, *log, *csv;   /* paths; h5 NULL when no trajectory is asked for */
     char *xyz, *neighbors, *trace; /* NULL when not asked for; of a run that is resumed, the trace from there on has a
                                       file of its own, FILE.fromSTEP.json for FILE.json */
-    char *restart;                 /* restart.file, or NAME.restart; NULL for bench */
-    bool h5_there;                 /* the run goes on with a trajectory, be there frames in it or not */
-    int lock_fault;                /* md_lock_fault of the trajectory, or of the report where there is none */
+    char *h5_aside; /* what h5 is renamed if a run that is resumed writes it anew and it holds more; else NULL */
+    char *restart;  /* restart.file, or NAME.restart; NULL for bench */
+    bool h5_there;  /* the run goes on with a trajectory, be there frames in it or not */
+    int lock_fault; /* md_lock_fault of the trajectory, or of the report where there is none */
     MdFilesUse use;
     struct {
         const char *path;

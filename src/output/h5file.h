@@ -67,6 +67,8 @@ struct MdH5md {
     double committed_s, appended_s; /* when that was last done, by md_clock_s */
     MdH5mdPut put;                  /* writes the particles; NULL: HDF5 does */
     void *putter;                   /* goes to it */
+    bool reformed;                  /* of one that was opened: see MdH5mdContinued */
+    char elsewhere[64];             /* and a dataset of it whose numbers are in other files; "": there is none */
     bool broken;                    /* an append or a commit has failed: nothing more is written */
 };
 
@@ -94,6 +96,7 @@ void md_h5_fill_edges(const MdBox *box, double edges[9]);
 /* Everything in it but series: who made it, the box, what particles are, the deck. */
 void md_h5_write_head(MdH5Calls *calls, const MdH5md *file);
 
+extern const char md_h5_schedule[]; /* where these notes are: */
 /* Notes in the file which frames are due from now on, and which of before stay, or are over (NULL: the run begins), and flushes it: who reads
  * the steps of a run that was resumed, perhaps with other intervals, can tell whether they are all there. */
 void md_h5_note_schedule(MdH5Calls *calls, const MdH5md *file, const MdH5mdKept *kept);

@@ -166,21 +166,21 @@ static void write_parameters(MdH5Calls *calls, const MdH5md *file) {
 /* A row for each process of the run: its last step, the intervals of all quantities (0: none), and of each quantity the last
  * step that it had kept of the frames before, or up to which there could be none (-1: it began the run). */
 enum { N_SCHEDULE = 1 + 2 * MD_H5MD_N_QUANTITIES };
-static const char schedule_path[] = "parameters/mdmini/schedule";
+const char md_h5_schedule[] = "parameters/mdmini/schedule";
 
 static hid_t create_schedule(MdH5Calls *calls, const MdH5md *file) {
     const hsize_t none[2] = {0, N_SCHEDULE}, most[2] = {H5S_UNLIMITED, N_SCHEDULE}, chunk[2] = {16, N_SCHEDULE};
     hid_t space = H5_CALL(calls, H5Screate_simple(2, none, most));
     hid_t creation = H5_CALL(calls, H5Pcreate(H5P_DATASET_CREATE));
     H5_CALL(calls, H5Pset_chunk(creation, 2, chunk));
-    hid_t set =
-        H5_CALL(calls, H5Dcreate2(file->file, schedule_path, H5T_STD_I64LE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    hid_t set = H5_CALL(
+        calls, H5Dcreate2(file->file, md_h5_schedule, H5T_STD_I64LE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
     H5_CALL(calls, H5Pclose(creation));
     H5_CALL(calls, H5Sclose(space));
     return set;
 }
 
-static bool has_schedule(const MdH5md *file) { return H5Lexists(file->file, schedule_path, H5P_DEFAULT) > 0; }
+static bool has_schedule(const MdH5md *file) { return H5Lexists(file->file, md_h5_schedule, H5P_DEFAULT) > 0; }
 
 void md_h5_note_schedule(MdH5Calls *calls, const MdH5md *file, const MdH5mdKept *kept) {
     int64_t row[N_SCHEDULE] = {file->spec.last_step};
@@ -188,7 +188,7 @@ void md_h5_note_schedule(MdH5Calls *calls, const MdH5md *file, const MdH5mdKept 
         row[1 + q] = file->spec.every[q];
         row[1 + MD_H5MD_N_QUANTITIES + q] = kept ? kept->last_step[q] : -1;
     }
-    hid_t set = has_schedule(file) ? H5_CALL(calls, H5Dopen2(file->file, schedule_path, H5P_DEFAULT))
+    hid_t set = has_schedule(file) ? H5_CALL(calls, H5Dopen2(file->file, md_h5_schedule, H5P_DEFAULT))
                                    : create_schedule(calls, file);
     hsize_t extent[2] = {0, N_SCHEDULE}, first[2] = {0, 0};
     const hsize_t one[2] = {1, N_SCHEDULE};
@@ -206,9 +206,23 @@ void md_h5_note_schedule(MdH5Calls *calls, const MdH5md *file, const MdH5mdKept 
     H5_CALL(calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
 }
 
+/* By its rows: they may be stored in another form. */
 void md_h5_copy_schedule(MdH5Calls *calls, const MdH5md *from, const MdH5md *to) {
-    if (has_schedule(from))
-        H5_CALL(calls, H5Ocopy(from->file, schedule_path, to->file, schedule_path, H5P_DEFAULT, H5P_DEFAULT));
+    if (!has_schedule(from)) return;
+    hid_t set = H5_CALL(calls, H5Dopen2(from->file, md_h5_schedule, H5P_DEFAULT)), copy = create_schedule(calls, to);
+    hid_t space = H5_CALL(calls, H5Dget_space(set));
+    hsize_t extent[2] = {0, N_SCHEDULE};
+    if (H5Sget_simple_extent_ndims(space) == 2) H5_CALL(calls, H5Sget_simple_extent_dims(space, extent, NULL));
+    int64_t *rows = md_alloc((size_t)extent[0] * N_SCHEDULE, sizeof *rows, "schedule of the trajectory");
+    if (extent[0] > 0 && extent[1] == N_SCHEDULE) {
+        H5_CALL(calls, H5Dread(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows));
+        H5_CALL(calls, H5Dset_extent(copy, extent));
+        H5_CALL(calls, H5Dwrite(copy, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows));
+    }
+    md_free(rows);
+    H5_CALL(calls, H5Sclose(space));
+    H5_CALL(calls, H5Dclose(copy));
+    H5_CALL(calls, H5Dclose(set));
 }
 
 void md_h5_write_head(MdH5Calls *calls, const MdH5md *file) {

@@ -45,6 +45,8 @@ typedef struct MdH5mdSpec {
 typedef struct MdH5mdKept {
     int64_t last_step[MD_H5MD_N_QUANTITIES]; /* of each quantity */
     int64_t n_frames;                        /* that it has of positions up to there, at least */
+    const char
+        *aside; /* a free name: of the file as it was, where it is written anew and holds what others have added */
 } MdH5mdKept;
 
 /* Where the particles of a frame lie in the file: atom i begins piece_bytes * (i / piece_atoms) + row_bytes * (i % piece_atoms) bytes behind
@@ -89,7 +91,8 @@ MdStatus md_h5md_close(MdH5md *file, MdErrors *errors);
 
 /* What md_h5md_recover found and did. */
 typedef struct MdH5mdRecovery {
-    bool changed; /* false: the file was in good order and is as it was, byte for byte */
+    bool changed; /* false: the file is as it was, byte for byte: in good order, or */
+    bool uncut;   /* stored by another program, in a form that frames which are not whole are not taken out of */
     /* Of positions, velocities and forces that have steps of their own, and of those that go with the positions; frames
      * kept (-1: no such quantity, or it goes with the positions), dropped, and the last step kept (-1: none). */
     struct {
@@ -113,13 +116,17 @@ typedef struct MdH5mdContinued {
     int precision, compression;       /* of the file as it was; the spec may have others */
     bool regrouped;                   /* velocities or forces come, or are at other steps than they were */
     bool grown;                       /* there are more frames to come than it had room for */
+    bool reformed;                    /* another program has stored it without chunks, with other filters or types */
+    char added
+        [128]; /* what the file, if it was copied, held that mdmini does not write, or the first of it; "": nothing */
 } MdH5mdContinued;
 
 /* Continues the file of an earlier run: recovers it, drops frames after those kept and makes room for those that the spec
  * plans after it. Where the spec asks for more frames than were planned, other intervals, precision or compression, the
- * file is copied, beside itself, into one that has room for them; the frames stay. MD_ERROR_INPUT when it is not there, is
- * of another run or other particles, has fewer frames, or has images or unwrapped positions where the spec has not, or the
- * other way round; no frame is touched then. */
+ * file is copied, beside itself, into one that has room for them; the frames stay, and what others have added in a file of another
+ * name. MD_ERROR_INPUT when it is not there, is of another run or other particles, has fewer frames, has images or unwrapped
+ * positions where the spec has not, or the other way round, or is stored in a way that this HDF5 cannot read; no frame is touched
+ * then. */
 MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors);
 
 /* Of a file that was reopened; of another: nothing. */

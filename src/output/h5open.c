@@ -1,5 +1,6 @@
 #include "output/h5open.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,54 @@ int64_t md_h5_rows(MdH5Calls *calls, const Series *series) {
     return (int64_t)present[0];
 }
 
+/* Of gzip, among all filters; 0: it is not one of them. */
+static int find_level(hid_t creation) {
+    unsigned flags, config, level = 0;
+    for (int k = 0; k < H5Pget_nfilters(creation); k++) {
+        size_t n = 1;
+        unsigned value = 0;
+        if (H5Pget_filter2(creation, (unsigned)k, &flags, &n, &value, 0, NULL, &config) == H5Z_FILTER_DEFLATE)
+            level = value;
+    }
+    return (int)level;
+}
+
+/* A filter that this library has not got: h5py brings some of its own. */
+static void check_filters(MdH5Calls *calls, hid_t creation, const char *path) {
+    for (int k = 0; k < H5Pget_nfilters(creation) && !calls->failed; k++) {
+        char name[64] = "";
+        unsigned flags, config;
+        size_t n = 0;
+        const H5Z_filter_t id = H5Pget_filter2(creation, (unsigned)k, &flags, &n, NULL, sizeof name, name, &config);
+        if (id < 0 || H5Zfilter_avail(id) > 0) continue;
+        char *what =
+            md_format("%s is compressed by filter %d%s%.60s, which this HDF5 does not have: take it off (h5repack -f "
+                      "NONE, where it is known), or name the folder of its plugin by HDF5_PLUGIN_PATH",
+                      path, (int)id, *name ? ", " : "", name);
+        refuse(calls, what);
+        free(what);
+    }
+}
+
+/* Whether a dataset is stored as h5create.c and h5head.c do it. Others are written anew before anything is appended. level: of gzip. */
+static bool is_own_form(hid_t dataset, hid_t creation, hid_t own_type, int level) {
+    hid_t type = H5Dget_type(dataset);
+    const bool same = H5Tequal(type, own_type) > 0;
+    H5Tclose(type);
+    return same && H5Pget_layout(creation) == H5D_CHUNKED && find_level(creation) == level &&
+           H5Pget_nfilters(creation) == (level ? 2 : 0); /* shuffle is the other one */
+}
+
+static void look_at_form(MdH5Calls *calls, MdH5md *file, hid_t dataset, const char *path, hid_t own_type, int level) {
+    hid_t creation = H5_CALL(calls, H5Dget_create_plist(dataset));
+    if (calls->failed) return;
+    check_filters(calls, creation, path);
+    if (H5Pget_layout(creation) == H5D_VIRTUAL || H5Pget_external_count(creation) > 0)
+        snprintf(file->elsewhere, sizeof file->elsewhere, "%s", path);
+    file->reformed = file->reformed || !is_own_form(dataset, creation, own_type, level);
+    H5_CALL(calls, H5Pclose(creation));
+}
+
 /* How particles are stored, from the positions. */
 static void read_format(MdH5Calls *calls, MdH5md *file, hid_t position) {
     hsize_t present[3], most[3];
@@ -70,11 +119,7 @@ static void read_format(MdH5Calls *calls, MdH5md *file, hid_t position) {
         file->spec.n_atoms = (int64_t)present[1];
         file->spec.precision =
             H5Tget_size(type) == sizeof(double) ? MD_FILE_PRECISION_DOUBLE : MD_FILE_PRECISION_SINGLE;
-        unsigned flags, level = 0;
-        size_t n = 1;
-        if (H5Pget_nfilters(creation) > 0)
-            H5_CALL(calls, H5Pget_filter_by_id2(creation, H5Z_FILTER_DEFLATE, &flags, &n, &level, 0, NULL, NULL));
-        file->spec.compression = (int)level;
+        file->spec.compression = find_level(creation);
     }
     H5_CALL(calls, H5Pclose(creation));
     H5_CALL(calls, H5Tclose(type));
@@ -90,6 +135,7 @@ static void open_series(MdH5Calls *calls, MdH5md *file, int k, int timeline) {
     md_h5_define_series(file, k, timeline);
     Series *series = &file->series[k];
     series->dataset = dataset;
+    look_at_form(calls, file, dataset, path, series->type, k < MD_H5MD_N_QUANTITIES ? file->spec.compression : 0);
     bool right = dataset > 0 && get_extents(calls, dataset, series->rank, present, most);
     for (int a = 1; right && a < series->rank; a++) right = present[a] == series->row[a];
     if (!right) refuse(calls, "holds other series than mdmini writes");
@@ -145,6 +191,11 @@ MdH5md *md_h5_open(MdH5Calls *calls, unsigned flags) {
     file->path = md_copy_text(calls->path);
     file->file = H5_CALL(calls, H5Fopen(calls->path, flags, access));
     H5_CALL(calls, H5Pclose(access));
+    if (!calls->failed) {
+        H5F_info2_t info = {0};
+        H5_CALL(calls, H5Fget_info2(file->file, &info));
+        file->reformed = info.super.version < 2;
+    }
     if (!calls->failed) check_creator(calls, file->file);
     if (!calls->failed && !exists(file->file, "particles/all/position/value"))
         refuse(calls, "holds no positions of particles");
@@ -155,6 +206,11 @@ MdH5md *md_h5_open(MdH5Calls *calls, unsigned flags) {
     }
     if (!calls->failed) read_parameters(calls, file);
     if (!calls->failed) open_all_series(calls, file);
+    if (!calls->failed && exists(file->file, md_h5_schedule)) {
+        hid_t schedule = H5_CALL(calls, H5Dopen2(file->file, md_h5_schedule, H5P_DEFAULT));
+        look_at_form(calls, file, schedule, md_h5_schedule, H5T_STD_I64LE, 0);
+        H5_CALL(calls, H5Dclose(schedule));
+    }
     if (!calls->failed) return file;
     md_h5_release(calls, file);
     return NULL;
@@ -190,13 +246,25 @@ static bool row_is_readable(const Series *series, int64_t row) {
     return !calls.failed;
 }
 
+/* Rows without chunks that lie within the first n_bytes of the file. */
+static int64_t count_within(MdH5Calls *calls, const Series *series, int64_t n, uint64_t n_bytes) {
+    const int64_t n_rows = md_h5_rows(calls, series);
+    const haddr_t first = H5Dget_offset(series->dataset);
+    if (!n_bytes || n_rows == 0 || first == HADDR_UNDEF) return n;
+    const uint64_t row_bytes = H5Dget_storage_size(series->dataset) / (uint64_t)n_rows;
+    const int64_t within = n_bytes > first ? (int64_t)((n_bytes - first) / row_bytes) : 0;
+    return within < n ? within : n;
+}
+
 /* Of the first n rows of a series, those before the first that is not stored; the last of them can be read. */
-static int64_t stored_rows(MdH5Calls *calls, const Series *series, bool compressed, int64_t n, uint64_t n_bytes) {
-    if (!compressed && !n_bytes) return n;
+static int64_t stored_rows(MdH5Calls *calls, const Series *series, int64_t n, uint64_t n_bytes) {
     hsize_t chunk[3] = {1, 1, 1};
     hid_t creation = H5_CALL(calls, H5Dget_create_plist(series->dataset));
-    H5_CALL(calls, H5Pget_chunk(creation, series->rank, chunk));
+    const bool chunked = H5Pget_layout(creation) == H5D_CHUNKED, compressed = H5Pget_nfilters(creation) > 0;
+    if (chunked) H5_CALL(calls, H5Pget_chunk(creation, series->rank, chunk));
     H5_CALL(calls, H5Pclose(creation));
+    if (!chunked) return count_within(calls, series, n, n_bytes);
+    if (!compressed && !n_bytes) return n;
     int64_t stored = 0;
     while (stored < n && row_is_stored(series, chunk, stored, n_bytes)) stored++;
     while (compressed && stored > 0 && !row_is_readable(series, stored - 1)) stored--;
@@ -213,8 +281,7 @@ int64_t md_h5_whole_rows(MdH5Calls *calls, const MdH5md *file, int timeline, uin
     }
     for (int k = 0; k < N_SERIES && !calls->failed; k++) {
         const Series *series = &file->series[k];
-        bool compressed = k < MD_H5MD_N_QUANTITIES && file->spec.compression != MD_COMPRESSION_NONE;
-        if (series->dataset > 0 && series->timeline == timeline) n = stored_rows(calls, series, compressed, n, n_bytes);
+        if (series->dataset > 0 && series->timeline == timeline) n = stored_rows(calls, series, n, n_bytes);
     }
     if (calls->failed) return 0;
     int64_t *steps = md_h5_read_steps(calls, file, timeline, n), whole = 0;

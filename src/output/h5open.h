@@ -19,6 +19,9 @@ int64_t md_h5_rows(MdH5Calls *calls, const Series *series);
 /* The first n steps of a timeline; md_free. */
 int64_t *md_h5_read_steps(MdH5Calls *calls, const MdH5md *file, int timeline, int64_t n);
 
+/* h5added.c: the first thing in the file that this program does not write; "": there is none. */
+void md_h5_find_added(MdH5Calls *calls, const MdH5md *file, char *name, size_t size);
+
 /* Frames of a timeline that are whole: all its series have them, and their steps increase. Compressed frames must be
  * readable, and all have to lie in the first n_bytes of the file (0: not looked at). */
 int64_t md_h5_whole_rows(MdH5Calls *calls, const MdH5md *file, int timeline, uint64_t n_bytes);

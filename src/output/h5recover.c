@@ -86,6 +86,7 @@ static MdStatus examine(Patient *patient, MdErrors *errors) {
 /* Whether the library can be let near it. An end of file that is too early lets it open, and then fail, or cut off what
  * lies behind. */
 static bool is_openable(const Patient *patient) {
+    if (patient->found.is_foreign) return patient->found.end <= patient->stored;
     return !patient->found.marked && patient->found.end == patient->stored;
 }
 
@@ -99,8 +100,19 @@ static MdStatus write_superblock(const Patient *patient, const MdSuperblock *sup
     return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", patient->path, strerror(errno));
 }
 
+/* Of a file that cannot be mended somebody else might still get something. */
+static MdStatus refuse_damaged(const Patient *patient, const char *damage, MdErrors *errors) {
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "%s: is damaged: %s; nothing can be recovered, and it was left as it is. Put a whole copy in its "
+                   "place, or go on without it from the restart file of the run: mdmini --restart FILE "
+                   "output.frames_every=0",
+                   patient->path, damage);
+}
+
 /* End of file and size agree at the end of a page, as the library leaves them. */
 static MdStatus mend(Patient *patient, MdErrors *errors) {
+    if (patient->found.is_foreign)
+        return refuse_damaged(patient, "it was cut short, and another program has written it", errors);
     const uint64_t page = 4096;
     uint64_t end = patient->found.end > patient->size ? patient->found.end : patient->size;
     end = (end + page - 1) / page * page;
@@ -138,24 +150,17 @@ static bool count_rows(MdH5Calls *calls, const MdH5md *file, uint64_t n_bytes, M
     return ragged;
 }
 
-/* Of a file that cannot be mended somebody else might still get something. */
-static MdStatus refuse_damaged(const Patient *patient, const char *damage, MdErrors *errors) {
-    return md_fail(errors, MD_ERROR_INPUT,
-                   "%s: is damaged: %s; nothing can be recovered, and it was left as it is. Put a whole copy in its "
-                   "place, or go on without it from the restart file of the run: mdmini --restart FILE "
-                   "output.frames_every=0",
-                   patient->path, damage);
-}
-
 /* Bytes to which the file was cut; 0: it was not. */
 static uint64_t cut_to(const Patient *patient) { return patient->found.end > patient->stored ? patient->stored : 0; }
 
-/* Finds the frames that stay, by reading alone. *ragged: some have to go. */
+/* Finds the frames that stay, by reading alone. *ragged: some have to go, and can. */
 static MdStatus count_frames(Patient *patient, MdH5mdRecovery *recovery, bool *ragged, MdErrors *errors) {
     MdErrors *own = md_errors_create();
     MdH5Calls calls = md_h5_calls(patient->path, own);
     MdH5md *file = md_h5_open(&calls, H5F_ACC_RDONLY);
     *ragged = file && count_rows(&calls, file, cut_to(patient), recovery);
+    recovery->uncut = *ragged && file->reformed;
+    *ragged = *ragged && !recovery->uncut;
     if (file) md_h5_release(&calls, file);
     MdStatus status = MD_OK;
     const bool none_left = recovery->series[0].n_kept == 0 && recovery->series[0].n_dropped > 0;
@@ -164,6 +169,12 @@ static MdStatus count_frames(Patient *patient, MdH5mdRecovery *recovery, bool *r
                                  (unsigned long long)patient->stored, (unsigned long long)patient->found.end);
         status = refuse_damaged(patient, damage, errors);
         free(damage);
+    } else if (cut_to(patient) && recovery->uncut) {
+        status = refuse_damaged(
+            patient, "it was cut short, and another program has stored it in a form that frames are not taken out of",
+            errors);
+    } else if (calls.call_failed && md_lock_is_open_elsewhere(patient->path)) {
+        status = refuse(patient, "is open in another program: close it there", errors);
     } else if (calls.call_failed) {
         status = refuse_damaged(patient, md_errors_text(own, 0) + strlen(patient->path) + strlen(": "), errors);
     } else if (calls.failed) {
@@ -223,12 +234,19 @@ MdH5md *md_h5_open_as_it_is(MdH5Calls *calls) {
 
 char *md_h5md_describe_recovery(const char *path, const MdH5mdRecovery *recovery) {
     static const char *const names[] = {"frames", "velocities", "forces"};
-    char *text = md_format("%s: %s\n", path, recovery->changed ? "recovered" : "in good order, left as it is");
+    const char *state = recovery->uncut
+                            ? "left as it is, in the form that another program has stored it in; a run that goes "
+                              "on from its restart file writes it anew"
+                        : recovery->changed ? "recovered"
+                                            : "in good order, left as it is";
+    char *text = md_format("%s: %s\n", path, state);
     for (int t = 0; t < MD_H5MD_IMAGE; t++) {
         if (recovery->series[t].n_kept < 0) continue;
-        char *old = text, *dropped = recovery->series[t].n_dropped ? md_format("; %lld that were not whole are dropped",
-                                                                               (long long)recovery->series[t].n_dropped)
-                                                                   : md_copy_text("");
+        char *old = text,
+             *dropped = recovery->series[t].n_dropped
+                            ? md_format("; %lld that were not whole %s", (long long)recovery->series[t].n_dropped,
+                                        recovery->uncut ? "would be dropped then" : "are dropped")
+                            : md_copy_text("");
         char *last = recovery->series[t].n_kept
                          ? md_format(", the last of step %lld", (long long)recovery->series[t].last_step)
                          : md_copy_text("");

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "output/h5open.h"
+#include "output/path.h"
 #include "output/schedule.h"
 
 /* What the continued file holds: of each timeline the rows kept and the rows in all. */
@@ -32,6 +33,11 @@ static bool fits(const MdH5md *old, const MdH5mdSpec *spec, MdErrors *errors) {
         problem =
             "images go with positions from the first frame to the last: output.images_every cannot be turned on or "
             "off within a file";
+    else if (*old->elsewhere)
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "%s: %s has its numbers in other files: take them into this one (h5repack -l CONTI), or go on "
+                       "without it: output.frames_every=0",
+                       old->path, old->elsewhere) == MD_OK;
     if (problem) md_fail(errors, MD_ERROR_INPUT, "%s: %s", old->path, problem);
     return !problem;
 }
@@ -68,6 +74,7 @@ static Plan make_plan(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spe
         if (plan.timelines[t] == t)
             plan.n_rows[t] =
                 plan.n_kept[t] + md_schedule_count(spec->every[t], kept->last_step[t] + 1, spec->last_step);
+    continued->reformed = old->reformed;
     continued->precision = old->spec.precision;
     continued->compression = old->spec.compression;
     for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++)
@@ -75,7 +82,8 @@ static Plan make_plan(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spe
     for (int t = 0; t < N_TIMELINES; t++)
         if (plan.n_rows[t] > old->timeline[t].capacity) continued->grown = true;
     continued->copied = continued->precision != spec->precision || continued->compression != spec->compression ||
-                        continued->regrouped || continued->grown;
+                        continued->regrouped || continued->grown || continued->reformed;
+    if (continued->copied) md_h5_find_added(calls, old, continued->added, sizeof continued->added);
     return plan;
 }
 
@@ -149,6 +157,27 @@ static void copy_all(MdH5Calls *calls, const MdH5md *old, MdH5md *file, const Pl
     H5_CALL(calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
 }
 
+/* The author of the file stays, with what others may have said there. */
+static void copy_author(MdH5Calls *calls, const MdH5md *old, const MdH5md *file) {
+    static const char author[] = "h5md/author";
+    if (calls->failed || H5Lexists(old->file, author, H5P_DEFAULT) <= 0) return;
+    H5_CALL(calls, H5Ldelete(file->file, author, H5P_DEFAULT));
+    H5_CALL(calls, H5Ocopy(old->file, author, file->file, author, H5P_DEFAULT, H5P_DEFAULT));
+}
+
+/* The copy takes the name of the file, which gets another one where it holds more: there is a whole file under the name at every
+ * moment, but where a file cannot have two. */
+static bool take_place(const char *copy, const char *path, const char *aside) {
+    const bool linked = aside && link(path, aside) == 0;
+    if (aside && !linked && (errno == EEXIST || rename(path, aside) != 0)) return false;
+    if ((!aside || md_path_sync_folder(path)) && rename(copy, path) == 0) return true;
+    const int error = errno;
+    if (linked) unlink(aside);
+    else if (aside) rename(aside, path);
+    errno = error;
+    return false;
+}
+
 /* The copy, in the place of the file. */
 static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const MdH5mdKept *kept, const Plan *plan,
                          MdErrors *errors) {
@@ -161,12 +190,15 @@ static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const MdH5md
     md_h5_create_file(&calls, file);
     bool created = !calls.failed;
     if (created) copy_all(&calls, old, file, plan, errors);
+    copy_author(&calls, old, file);
     set_counts(file, plan);
     if (!calls.failed) md_h5_copy_schedule(&calls, old, file);
     if (!calls.failed) md_h5_copy_processes(&calls, old, file);
     if (!calls.failed) md_h5_note_schedule(&calls, file, kept);
     if (!calls.failed) md_h5_begin(&calls, file);
-    if (!calls.failed && (fdatasync(file->descriptor) != 0 || rename(path, old->path) != 0)) {
+    md_require(!*plan->continued.added || kept->aside);
+    const char *aside = *plan->continued.added ? kept->aside : NULL;
+    if (!calls.failed && (fdatasync(file->descriptor) != 0 || !take_place(path, old->path, aside))) {
         calls.failed = true;
         md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", path, strerror(errno));
     }

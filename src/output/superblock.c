@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+enum { OLD_SIZE_OF_OFFSETS = 13, OLD_END = 40 }; /* of version 0 */
 enum { VERSION = 8, SIZE_OF_OFFSETS = 9, SIZE_OF_LENGTHS = 10, FLAGS = 11, END = 28, CHECKSUM = 44 };
 
 static uint32_t rotate(uint32_t x, int k) { return x << k | x >> (32 - k); }
@@ -9,6 +10,8 @@ static uint32_t rotate(uint32_t x, int k) { return x << k | x >> (32 - k); }
 static uint32_t word(const unsigned char *bytes) {
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
+
+static uint64_t offset(const unsigned char *bytes) { return (uint64_t)word(bytes) | (uint64_t)word(bytes + 4) << 32; }
 
 /* Hash of the 44 bytes before it: lookup3, R. Jenkins, 2006, with which the format guards all its metadata. 44 bytes are
  * three blocks of twelve, and a last one of eight. */
@@ -41,12 +44,17 @@ static void put(unsigned char *bytes, uint64_t value, int n) {
 const char *md_superblock_read(MdSuperblock *superblock, const unsigned char bytes[MD_SUPERBLOCK_BYTES]) {
     static const unsigned char signature[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
     if (memcmp(bytes, signature, sizeof signature) != 0) return "is not an HDF5 file";
+    *superblock = (MdSuperblock){.is_foreign = bytes[VERSION] < 2};
+    if (bytes[VERSION] == 0 && bytes[OLD_SIZE_OF_OFFSETS] == 8) {
+        superblock->end = offset(bytes + OLD_END);
+        return NULL;
+    }
     if ((bytes[VERSION] != 2 && bytes[VERSION] != 3) || bytes[SIZE_OF_OFFSETS] != 8 || bytes[SIZE_OF_LENGTHS] != 8)
         return "is an HDF5 file of another make than mdmini writes";
     if (word(bytes + CHECKSUM) != checksum(bytes)) return "is damaged in its first bytes, and cannot be recovered";
     memcpy(superblock->bytes, bytes, MD_SUPERBLOCK_BYTES);
     superblock->marked = bytes[VERSION] == 3 && bytes[FLAGS] != 0; /* in version 2 the mark means nothing */
-    superblock->end = (uint64_t)word(bytes + END) | (uint64_t)word(bytes + END + 4) << 32;
+    superblock->end = offset(bytes + END);
     return NULL;
 }
 

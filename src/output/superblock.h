@@ -1,4 +1,4 @@
-/* The first 48 bytes of an HDF5 file: the superblock of versions 2 and 3 (HDF5 File Format Specification, section II.A).
+/* The first 48 bytes of an HDF5 file: the superblock of versions 2 and 3, or of 0, (HDF5 File Format Specification, section II.A).
  *
  * A killed program leaves two things there that keep others from opening the file: a mark that it is open for writing, and
  * an end of file that lies before what was written last. Both are mended here, by the format as it is specified, since
@@ -13,8 +13,9 @@ enum { MD_SUPERBLOCK_BYTES = 48 };
 
 typedef struct MdSuperblock {
     unsigned char bytes[MD_SUPERBLOCK_BYTES];
-    bool marked;  /* open for writing, as readers see it */
-    uint64_t end; /* of the file, as HDF5 knows it: a shorter file is refused, what lies beyond is free space */
+    bool marked;     /* open for writing, as readers see it */
+    bool is_foreign; /* of version 0, in which other programs may write a copy: not to be mended */
+    uint64_t end;    /* of the file, as HDF5 knows it: a shorter file is refused, what lies beyond is free space */
 } MdSuperblock;
 
 /* NULL, or why these bytes at the start of a file are no superblock of that kind. */

@@ -67,7 +67,11 @@ static char *describe_copy(const MdRecord *r) {
                     c->precision == MD_FILE_PRECISION_DOUBLE ? "rounded" : "as they were rounded then");
     }
     if (c->regrouped) md_text_add(&text, "%svelocities or forces come, or at other steps", text.length ? "; " : "");
+    if (c->reformed) md_text_add(&text, "%sanother program has stored it in another form", text.length ? "; " : "");
     if (c->grown) md_text_add(&text, "%smore frames are to come than it had room for", text.length ? "; " : "");
+    if (*c->added)
+        md_text_add(&text, "; the file as it was stays, as %s, for it holds %s, which mdmini did not write",
+                    r->files.h5_aside, c->added);
     return md_text_take(&text);
 }
 

@@ -31,6 +31,7 @@ static void test_continue(const char *path, const Sample *first, int64_t n, cons
     MdH5md *file = reopen(path, then, 50 * (from - 1), errors);
     if (CHECK(file != NULL)) {
         CHECK(md_h5md_frames(file) == from);
+        CHECK(strcmp(md_h5md_continued(file).added, "") == 0); /* all of it is known */
         for (int64_t t = from; t < then->n_planned; t++) CHECK(sample_append(file, then, t, errors) == MD_OK);
         CHECK(sample_append(file, then, then->n_planned, errors) == MD_ERROR_OUTPUT); /* no more were planned */
         CHECK(md_errors_count(errors) == 1);

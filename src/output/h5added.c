@@ -1,0 +1,111 @@
+/* What others have put into a trajectory. A file that is written anew holds what this program writes; one that holds more is kept. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "output/h5open.h"
+
+/* All that h5head.c and h5process.c write: groups and datasets, and attributes as `object@name`. * stands for digits. The group of the
+ * author goes into the new file as it is. */
+static const char *const known[] = {"h5md",
+                                    "h5md@version",
+                                    "h5md/creator",
+                                    "h5md/creator@name",
+                                    "h5md/creator@version",
+                                    "h5md/modules",
+                                    "h5md/modules/thermodynamics",
+                                    "h5md/modules/thermodynamics@version",
+                                    "particles",
+                                    "observables",
+                                    "observables@dimension",
+                                    "parameters",
+                                    "parameters/mdmini",
+                                    "parameters/mdmini@dimension",
+                                    "parameters/mdmini@n_restarts",
+                                    "parameters/mdmini@run_id",
+                                    "parameters/mdmini@unit_style",
+                                    "parameters/mdmini@positions",
+                                    "parameters/mdmini/deck",
+                                    "parameters/mdmini/provenance",
+                                    "parameters/mdmini/schedule",
+                                    "parameters/mdmini/process_*",
+                                    "parameters/vmd_structure",
+                                    "parameters/vmd_structure/indexOfSpecies",
+                                    "parameters/vmd_structure/name",
+                                    "parameters/vmd_structure/type",
+                                    "parameters/vmd_structure/radius",
+                                    "parameters/vmd_structure/atomicnumber"};
+/* And of each group of particles. */
+static const char *const groups[] = {"particles/all", "particles/all_velocity", "particles/all_force"};
+static const char *const of_group[] = {"",     "/species",       "/id",           "/mass",
+                                       "/box", "/box@dimension", "/box@boundary", "/box/edges"};
+static const char *const of_element[] = {"", "/value", "/step", "/time"};
+
+typedef struct Search {
+    const char *object; /* whose attributes are looked at */
+    char *name;
+    size_t size;
+} Search;
+
+/* What of name follows on begin; NULL: it begins otherwise. */
+static const char *rest(const char *name, const char *begin) {
+    const size_t n = strlen(begin);
+    return strncmp(name, begin, n) == 0 ? name + n : NULL;
+}
+
+static bool is_among(const char *name, const char *const *names, size_t n) {
+    for (size_t k = 0; name && k < n; k++) {
+        const size_t fixed = strcspn(names[k], "*");
+        if (strcmp(name, names[k]) == 0) return true;
+        if (names[k][fixed] && strncmp(name, names[k], fixed) == 0 && name[fixed] &&
+            strspn(name + fixed, "0123456789") == strlen(name + fixed))
+            return true;
+    }
+    return false;
+}
+
+#define IS_AMONG(name, names) is_among((name), (names), sizeof(names) / sizeof *(names))
+
+static bool is_known(const char *name) {
+    if (rest(name, "h5md/author") || IS_AMONG(name, known)) return true;
+    for (size_t k = 0; k < sizeof groups / sizeof *groups; k++)
+        if (IS_AMONG(rest(name, groups[k]), of_group)) return true;
+    for (int element = 0; element < N_ELEMENTS; element++) {
+        const bool apart = element == MD_H5MD_VELOCITY || element == MD_H5MD_FORCE;
+        if (IS_AMONG(rest(name, md_h5_element(element, 0)), of_element)) return true;
+        if (apart && IS_AMONG(rest(name, md_h5_element(element, element)), of_element)) return true;
+    }
+    return false;
+}
+
+static herr_t look_at_attribute(hid_t object, const char *name, const H5A_info_t *info, void *user) {
+    (void)object, (void)info;
+    Search *search = user;
+    char *path = md_format("%s@%s", search->object, name);
+    const bool added = !is_known(path);
+    if (added) snprintf(search->name, search->size, "attribute %s of /%s", name, search->object);
+    free(path);
+    return added;
+}
+
+/* Links of this program are hard ones. */
+static herr_t look_at_link(hid_t group, const char *name, const H5L_info_t *info, void *user) {
+    Search *search = user;
+    if (info->type != H5L_TYPE_HARD || !is_known(name)) {
+        snprintf(search->name, search->size, "/%s", name);
+        return 1;
+    }
+    search->object = name;
+    hid_t object = H5Oopen(group, name, H5P_DEFAULT);
+    const herr_t found = H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, look_at_attribute, search);
+    H5Oclose(object);
+    return found;
+}
+
+void md_h5_find_added(MdH5Calls *calls, const MdH5md *file, char *name, size_t size) {
+    Search search = {"", name, size};
+    *name = 0;
+    H5_CALL(calls, H5Aiterate2(file->file, H5_INDEX_NAME, H5_ITER_INC, NULL, look_at_attribute, &search));
+    if (!*name) H5_CALL(calls, H5Lvisit(file->file, H5_INDEX_NAME, H5_ITER_INC, look_at_link, &search));
+}
