@@ -12,6 +12,7 @@
 #include "base/stop.h"
 #include "base/version.h"
 #include "report/advice.h"
+#include "report/averages.h"
 #include "report/continued.h"
 #include "report/figures.h"
 #include "report/places.h"
@@ -257,6 +258,26 @@ void md_report_thermo(MdRecord *r, const MdThermo *t) {
     if (t->step == 0) md_advice_log_start(r, t);
 }
 
+/* Of the whole run, as the table is. */
+static void log_averages(MdRecord *r) {
+    const MdAverages averages = md_averages(&r->history);
+    if (averages.n_rows == 0 || r->step == 0) return;
+    md_log(r->log, "\naverages over the second half of the table (+-: standard error, by %d blocks)\n",
+           MD_AVERAGE_BLOCKS);
+    md_log(r->log, "%lld rows, steps %lld to %lld", (long long)averages.n_rows, (long long)averages.from_step,
+           (long long)averages.to_step);
+    if (r->resume.from && averages.from_step <= r->resume.from_step)
+        md_log(r->log, "; those up to step %lld are of earlier processes", (long long)r->resume.from_step);
+    md_log(r->log, "\n");
+    for (int k = 0; k < MD_N_AVERAGES; k++) {
+        const MdAverage *average = &averages.of[k];
+        char mean[32] = "-";
+        if (isfinite(average->mean)) snprintf(mean, sizeof mean, "%.7f", average->mean);
+        if (average->why) md_log(r->log, "%-17s %14s    error not known: %s\n", average->label, mean, average->why);
+        else md_log(r->log, "%-17s %14s +- %.2g\n", average->label, mean, average->error);
+    }
+}
+
 static void log_verification(MdRecord *r) {
     const MdVerification *v = &r->verification;
     md_log(r->log, "\n");
@@ -343,6 +364,7 @@ void md_report_run(MdRecord *r, MdStatus status) {
     MdVerdict verdict = md_verify_verdict(&r->verification);
     md_figures_complete(&r->statistics, r->ops, r->config, r->asked, r->comm != NULL);
     if (r->step > r->resume.from_step) md_timings_log(r);
+    log_averages(r);
     log_verification(r);
     log_stop(r, status);
     for (int k = 0; k < md_errors_count(r->errors); k++)

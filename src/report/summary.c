@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "output/pipeline.h"
+#include "report/averages.h"
 #include "report/continued.h"
 #include "report/figures.h"
 #include "report/overlap.h"
@@ -23,6 +24,24 @@ static void write_last_row(MdJson *json, const MdHistory *history) {
     md_json_real(json, "conserved_energy_per_atom", t->conserved);
     md_json_real(json, "pressure", t->pressure);
     md_json_real(json, "temperature", t->temperature);
+}
+
+static void write_averages(MdJson *json, const MdHistory *history) {
+    const MdAverages averages = md_averages(history);
+    if (averages.n_rows == 0) return;
+    md_json_begin_object(json, "averages");
+    md_json_int(json, "from_step", averages.from_step);
+    md_json_int(json, "to_step", averages.to_step);
+    md_json_int(json, "rows", averages.n_rows);
+    md_json_int(json, "blocks", MD_AVERAGE_BLOCKS);
+    for (int k = 0; k < MD_N_AVERAGES; k++) {
+        md_json_begin_object(json, averages.of[k].key);
+        md_json_real(json, "mean", averages.of[k].mean);
+        md_json_real(json, "error", averages.of[k].error);
+        md_json_text(json, "why", averages.of[k].why);
+        md_json_end_object(json);
+    }
+    md_json_end_object(json);
 }
 
 static void write_stages(MdJson *json, const MdRecord *r) {
@@ -247,6 +266,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     md_json_text(json, "precision", precision);
     free(precision);
     write_last_row(json, &r->history);
+    write_averages(json, &r->history);
     md_json_real(json, "energy_drift_per_atom_step", md_history_drift(&r->history));
     md_json_real(json, "energy_drift_error_per_atom_step", md_history_drift_error(&r->history));
     md_json_real(json, "loop_seconds", r->loop_seconds);

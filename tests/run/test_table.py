@@ -99,4 +99,36 @@ def test_before_thermostat(checks, folder):
         checks.that("before the thermostat acts" in ran["acts"].stdout, f"{what}: the log does not say so")
 
 
-run_tests(test_numbers, test_killed, test_before_thermostat)
+def check_averages(checks, done, what, log):
+    """Means over the rows from half of the last step on, as the table has them; in report and log."""
+    table, found = read(done.folder, done.name), done.json()["averages"]
+    half = [row for row in table if 2 * int(row["step"]) >= int(table[-1]["step"])]
+    checks.that((found["from_step"], found["to_step"], found["rows"]) == (int(half[0]["step"]), int(half[-1]["step"]), len(half)), f"{what}: {found}")
+    checks.that(log in done.stdout, f"{what}: {log!r} is not in the log: {done.stdout[-3000:]}")
+    for title, key in COLUMNS.items():
+        if key not in ("temperature", "potential_energy", "pressure"):
+            continue
+        one, values = found[key], [float(row[title]) for row in half]
+        checks.near(one["mean"], sum(values) / len(values), 1e-12, f"{what}: mean of {key}")
+        shown = f"error not known: {one['why']}" if one["why"] else f"+- {one['error']:.2g}"
+        line = next((line.split(None, 1) for line in done.stdout.splitlines() if line.startswith(f"{key.replace('_', ' ')}  ")), [])
+        checks.that(line and line[-1].endswith(shown) and f"{one['mean']:.7f}" in line[-1], f"{what}: {key}: {line}, not {shown}")
+    return found
+
+
+def test_averages(checks, folder):
+    """The log ends with averages; what they rest on is told, also over several processes."""
+    done = program.run(deck(folder, "m", run={"steps": 180}), folder=folder)
+    found = check_averages(checks, done, "19 rows", "\n19 rows, steps 90 to 180\n")
+    checks.that(all("too few rows" in found[key]["why"] and found[key]["error"] is None for key in ("temperature", "pressure")), f"{found}")
+    done = resume(folder, "m", "run.steps=190")
+    check_averages(checks, done, "gone on", "\n20 rows, steps 95 to 190; those up to step 180 are of earlier processes\n")
+    done = resume(folder, "m", "run.steps=400")
+    check_averages(checks, done, "the second half is of this process", "\n41 rows, steps 200 to 400\n")
+    done = program.run(deck(folder, "far", run={"steps": 3000}), "output.frames_every=0", "output.velocities_every=0", "output.images_every=0",
+                       folder=folder)
+    found = check_averages(checks, done, "a fluid", "\n301 rows, steps 1500 to 3000\n")
+    checks.that(0 < found["temperature"]["error"] < 0.02 and 0 < found["pressure"]["error"] < 0.2, f"a fluid: {found}")
+
+
+run_tests(test_numbers, test_killed, test_before_thermostat, test_averages)
