@@ -69,21 +69,27 @@ static void note(int descriptor, const void *bytes, size_t length, off_t at) {
     if (length) memcpy(w->bytes, bytes, length);
 }
 
-ssize_t pwrite64(int descriptor, const void *bytes, size_t length, off64_t at) {
+/* Names for the linker: where _FILE_OFFSET_BITS is 64, headers rename pwrite to pwrite64. */
+ssize_t own_pwrite(int descriptor, const void *bytes, size_t length, off_t at) __asm__("pwrite");
+ssize_t own_pwrite64(int descriptor, const void *bytes, size_t length, off64_t at) __asm__("pwrite64");
+int own_ftruncate(int descriptor, off_t size) __asm__("ftruncate");
+int own_ftruncate64(int descriptor, off64_t size) __asm__("ftruncate64");
+
+ssize_t own_pwrite64(int descriptor, const void *bytes, size_t length, off64_t at) {
     note(descriptor, bytes, length, at);
     return syscall(SYS_pwrite64, descriptor, bytes, length, at);
 }
 
-ssize_t pwrite(int descriptor, const void *bytes, size_t length, off_t at) {
-    return pwrite64(descriptor, bytes, length, at);
+ssize_t own_pwrite(int descriptor, const void *bytes, size_t length, off_t at) {
+    return own_pwrite64(descriptor, bytes, length, at);
 }
 
-int ftruncate64(int descriptor, off64_t size) {
+int own_ftruncate64(int descriptor, off64_t size) {
     note(descriptor, NULL, 0, size);
     return (int)syscall(SYS_ftruncate, descriptor, size);
 }
 
-int ftruncate(int descriptor, off_t size) { return ftruncate64(descriptor, size); }
+int own_ftruncate(int descriptor, off_t size) { return own_ftruncate64(descriptor, size); }
 
 /* Writes the sample to path and records it, from the first commit on: before that there is no file to lose. */
 static void record_sample(const char *path, const Sample *sample, int64_t commit_frames) {

@@ -17,10 +17,15 @@
 #include "check.h"
 #include "sample.h"
 
-/* As long as blind is set, nobody seems to hold a lock. In place of the C library's; HDF5 calls one of the two. */
+/* As long as blind is set, nobody seems to hold a lock. */
 static bool blind;
 
-int fcntl64(int descriptor, int command, ...) {
+/* In place of the C library's; HDF5 calls one of the two. These are their names for the linker: where _FILE_OFFSET_BITS
+ * is 64, as HDF5 2.2 defines it, headers rename fcntl to fcntl64. */
+int own_fcntl(int descriptor, int command, ...) __asm__("fcntl");
+int own_fcntl64(int descriptor, int command, ...) __asm__("fcntl64");
+
+int own_fcntl64(int descriptor, int command, ...) {
     va_list arguments;
     va_start(arguments, command);
     void *argument = va_arg(arguments, void *);
@@ -32,12 +37,12 @@ int fcntl64(int descriptor, int command, ...) {
     return (int)syscall(SYS_fcntl, descriptor, command, argument);
 }
 
-int fcntl(int descriptor, int command, ...) {
+int own_fcntl(int descriptor, int command, ...) {
     va_list arguments;
     va_start(arguments, command);
     void *argument = va_arg(arguments, void *);
     va_end(arguments);
-    return fcntl64(descriptor, command, argument);
+    return own_fcntl64(descriptor, command, argument);
 }
 
 /* As long as dying is set, the program is killed when it cuts a series. */

@@ -17,12 +17,18 @@ static int is_rank(const char *number) {
     return rank && number && atoi(rank) == atoi(number);
 }
 
-ssize_t pwrite(int file, const void *data, size_t n, off_t at) {
-    static ssize_t (*next)(int, const void *, size_t, off_t);
-    if (!next) next = (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
+/* Names for the linker; HDF5 calls one of the two. Where _FILE_OFFSET_BITS is 64, headers rename pwrite to pwrite64. */
+ssize_t slow_pwrite(int file, const void *data, size_t n, off_t at) __asm__("pwrite");
+ssize_t slow_pwrite64(int file, const void *data, size_t n, off64_t at) __asm__("pwrite64");
+
+ssize_t slow_pwrite64(int file, const void *data, size_t n, off64_t at) {
+    static ssize_t (*next)(int, const void *, size_t, off64_t);
+    if (!next) next = (ssize_t(*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64");
     if (is_rank("0")) nanosleep(&(struct timespec){.tv_nsec = 8000000}, NULL);
     return next(file, data, n, at);
 }
+
+ssize_t slow_pwrite(int file, const void *data, size_t n, off_t at) { return slow_pwrite64(file, data, n, at); }
 
 int H5Fflush(int64_t object, int scope);
 int H5Fflush(int64_t object, int scope) {
