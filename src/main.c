@@ -72,8 +72,8 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
     MdSimulation *simulation = NULL;
     MdDeck *deck = NULL;
     MdStatus status = MD_OK;
-    if (request->bench || request->check_only) md_stop_release();
-    else md_stop_watch();
+    const MdPurpose purpose = request->bench ? MD_TO_BENCH : request->check_only ? MD_TO_CHECK : MD_TO_RUN;
+    if (purpose != MD_TO_RUN) md_stop_release();
     MdCheckpoint *resumed = request->restart ? md_checkpoint_open(request->restart, errors) : NULL;
     if (resumed) deck = md_checkpoint_deck(resumed, n_arguments, arguments, errors);
     else if (!request->restart && (!request->bench || md_bench_find(request->bench, errors) == MD_OK))
@@ -83,8 +83,8 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
         md_deck_destroy(deck);
         deck = NULL;
     }
-    const MdPurpose purpose = request->bench ? MD_TO_BENCH : request->check_only ? MD_TO_CHECK : MD_TO_RUN;
     if (deck) simulation = md_simulation_plan(deck, purpose, resumed, command, comm, log, errors);
+    if (purpose == MD_TO_RUN) md_stop_watch();
     if (simulation && request->check_only) {
         if (md_comm_is_root(comm) && md_simulation_check_files(simulation) == MD_OK)
             md_report_plan(&simulation->record);
@@ -287,7 +287,7 @@ static MdStatus check_same(MdComm *comm, const char *command, MdErrors *errors) 
 
 int main(int argc, char **argv) {
     md_memory_start();
-    md_stop_hold(); /* a signal that comes before the run, or while the program starts itself again, waits */
+    md_stop_start();
     calm_openmp(argv);
     /* A file-size limit, or a reader that went away, is then a failed write, with a message, not a death. */
     signal(SIGXFSZ, SIG_IGN);

@@ -35,35 +35,38 @@ static void note(int signal) {
     if (!atomic_compare_exchange_strong(&first_ns, &first, now) && now - first > echo_ns) _exit(128 + signal);
 }
 
-static void all_watched(sigset_t *set) {
-    sigemptyset(set);
-    for (int k = 0; k < N_WATCHED; k++) sigaddset(set, watched[k].signal);
+/* With the default action, which the system has set again (SA_RESETHAND). Process 1 of a container has none: it goes on. */
+static void end(int signal) {
+    raise(signal);
+    _exit(128 + signal);
 }
 
-void md_stop_hold(void) {
+static void mask(int how, int signal) {
     sigset_t set;
-    all_watched(&set);
-    sigprocmask(SIG_BLOCK, &set, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    sigprocmask(how, &set, NULL);
 }
 
-void md_stop_release(void) {
-    sigset_t set;
-    all_watched(&set);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
+static void handle(int signal, void (*handler)(int), int flags) {
+    struct sigaction action = {.sa_flags = flags}, before;
+    if (sigaction(signal, NULL, &before) == 0 && before.sa_handler == SIG_IGN) return;
+    action.sa_handler = handler;
+    for (int k = 0; k < N_WATCHED && !(flags & SA_NODEFER); k++) sigaddset(&action.sa_mask, watched[k].signal);
+    sigaction(signal, &action, NULL);
+    mask(SIG_UNBLOCK, signal);
 }
+
+void md_stop_start(void) {
+    handle(SIGTERM, end, SA_RESETHAND | SA_NODEFER);
+    handle(SIGINT, end, SA_RESETHAND | SA_NODEFER);
+    mask(SIG_BLOCK, SIGUSR1);
+}
+
+void md_stop_release(void) { mask(SIG_UNBLOCK, SIGUSR1); }
 
 void md_stop_watch(void) {
-    sigset_t set;
-    all_watched(&set);
-    for (int k = 0; k < N_WATCHED; k++) {
-        struct sigaction action, before;
-        if (sigaction(watched[k].signal, NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue;
-        action.sa_handler = note;
-        action.sa_flags = SA_RESTART;
-        action.sa_mask = set;
-        sigaction(watched[k].signal, &action, NULL);
-    }
-    md_stop_release();
+    for (int k = 0; k < N_WATCHED; k++) handle(watched[k].signal, note, SA_RESTART);
 }
 
 void md_stop_after(double seconds) {

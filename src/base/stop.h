@@ -1,17 +1,19 @@
 /* When to stop early: signals and the time that the run was given.
  *
  * SIGTERM, SIGINT, SIGUSR1 and the end of the time only leave a mark, which the step loop looks at: a load from memory.
- * A second SIGTERM or SIGINT ends the process at once with 128 + signal. */
+ * A second SIGTERM or SIGINT ends the process at once with 128 + signal; so does the first one as long as input is read,
+ * when there is nothing to save and the process may wait for a pipe without end. */
 #ifndef MD_BASE_STOP_H
 #define MD_BASE_STOP_H
 
 #include <stdbool.h>
 
-/* Signals that come from now on wait until md_stop_watch: for the moments before, and across exec. */
-void md_stop_hold(void);
-/* Takes the signals over, and those that wait. One that the caller of the program ignores stays ignored. */
+/* At the start of the program: SIGTERM and SIGINT end it, SIGUSR1 waits for md_stop_watch, also across exec. A signal that
+ * the caller of the program ignores stays ignored. */
+void md_stop_start(void);
+/* Takes the signals over, for a run whose input has been read. */
 void md_stop_watch(void);
-/* Leaves the signals to the system, for a process that is no run. */
+/* SIGUSR1 ends the process: it is no run. */
 void md_stop_release(void);
 
 /* Stops when so many seconds have passed from now; a later call takes the place of an earlier one. At most 0: at once. */

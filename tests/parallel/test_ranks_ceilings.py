@@ -50,7 +50,7 @@ def measure(folder, n, *words, **environment):
     """(the result, its rows {(backend, variant): row of the report})"""
     path = Path(folder) / "ceilings.json"
     path.unlink(missing_ok=True)
-    done = ranks.run(n, *PEERS, *words, folder=folder, name="ceilings", timeout=60,
+    done = ranks.run(n, *PEERS, *words, folder=folder, name="ceilings",
                      OMPI_MCA_odls_base_sigkill_timeout="0", **environment)
     results = done.json()["results"] if path.exists() else []
     return done, {(row["backend"], row["variant"]): row for row in results}
@@ -171,7 +171,7 @@ def test_ends(checks, folder):
         running = started.wait_for_all(2)
         time.sleep(1)
         os.kill(running[1], kind)
-        done = started.wait(folder, "ceilings", 30)
+        done = started.wait(folder, "ceilings", 300)
         checks.that(done.code not in (0, None) and told in done.stderr, f"{kind}: {done.code}, {done.last_lines()}")
 
 

@@ -139,7 +139,7 @@ def test_folders_apart(checks, folder):
         if what == "another":
             (folder / "another1/apart.h5").write_bytes(b"something else")
         command = [ranks.LAUNCHER, "-n", "1", "-wdir", str(folder / f"{what}0"), *words, ":", "-n", "1", "-wdir", str(folder / f"{what}1"), *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, **ranks.ENVIRONMENT})
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, env={**os.environ, **ranks.ENVIRONMENT})
         told = "No such file" if what == "none" else "another file is here"
         checks.that(done.returncode == 4 and "rank 1" in done.stderr and told in done.stderr and "take root" in done.stderr,
                     f"{what}: {done.returncode} {done.stderr[-600:]}")

@@ -17,7 +17,7 @@ from resuming import BACKEND, run_tests, wait_for
 from test_ranks_bits import MELT, OUTPUT, check_grids, write_case
 
 random.seed(int(os.environ.get("MDMINI_TEST_SEED", "1")))
-LATEST_S = 25
+LATEST_S = 120  # far away: nothing here waits for longer than a few seconds where the machine is quiet
 PATIENCE_S = 6  # with a rank whose GPU does not answer: enough to join where others use the processors
 
 
@@ -37,6 +37,18 @@ def wait_for_end(checks, started, folder, name, begun, what, latest_s=LATEST_S):
 
 def told_by(done):
     return [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
+
+
+def test_waiting_for_input(checks, folder):
+    """Ranks that wait for their input, a pipe without a writer, end by the first signal: of the launcher, or of one of them."""
+    os.mkfifo(folder / "pipe")
+    for who in ("launcher", 0, 1):
+        started = ranks.start(2, "pipe", folder=folder)
+        pids = started.wait_for_all(2)
+        for pid in pids.values():
+            program.wait_until_asleep(pid)
+        os.kill(started.child.pid if who == "launcher" else pids[who], signal.SIGTERM)
+        wait_for_end(checks, started, folder, "pipe", time.monotonic(), f"SIGTERM for {who}, which waits for its input")
 
 
 def test_killed_in_set_up(checks, folder):
@@ -237,7 +249,7 @@ def test_late_messages(checks, folder):
 
 if __name__ == "__main__":
     ranks.require()
-    on_cpu = [test_killed_in_set_up, test_killed, test_silent, test_silent_writer, test_slow_disk, test_silent_at_the_end, test_late_messages]
+    on_cpu = [test_waiting_for_input, test_killed_in_set_up, test_killed, test_silent, test_silent_writer, test_slow_disk, test_silent_at_the_end, test_late_messages]
     if BACKEND != "cpu":
         on_cpu.clear()
         print("left out, as MDMINI_TEST_BACKENDS begins with another one: what the cpu runs")

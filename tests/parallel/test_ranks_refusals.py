@@ -59,7 +59,7 @@ def refused(checks, folder, n, words, what, **environment):
     codes = folder / "codes"
     codes.mkdir(exist_ok=True)
     before = sorted(path.name for path in folder.iterdir())
-    done = ranks.run(n, *words, folder=folder, codes=codes, timeout=60, OMPI_MCA_odls_base_sigkill_timeout="0", **environment)
+    done = ranks.run(n, *words, folder=folder, codes=codes, OMPI_MCA_odls_base_sigkill_timeout="0", **environment)
     own = {int(path.name): path.read_text().strip() for path in codes.iterdir()}
     checks.that(done.code == 2 and own == {rank: "2" for rank in range(n)}, f"{what}: exit codes {done.code}, {own}")
     left = sorted(path.name for path in folder.iterdir())

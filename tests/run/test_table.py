@@ -66,7 +66,7 @@ def test_killed(checks, folder):
     checks.that(wait_for(folder / "gone.restart"), "no restart file")
     (folder / "gone.csv").unlink()
     run.send_signal(signal.SIGTERM)
-    _, told = run.communicate(timeout=60)
+    _, told = run.communicate(timeout=600)
     checks.that(run.returncode == 4 and "gone.csv: was deleted" in told, f"deleted: {run.returncode} {told}")
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import h5py
@@ -72,6 +73,36 @@ def run(*arguments, folder, name=None, timeout=600, file_size_limit=None, compil
             texts.append(stream.read())
     name = name or (Path(words[0]).stem if words else "")
     return Result(folder, name, child.returncode, *texts, usage.ru_maxrss * 1024)  # Linux counts in KiB
+
+
+def processor_seconds(pid):
+    """What a process has used, user and system."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until(holds, what, seconds=300):
+    """Ends the test where holds() is still false after that time, which is far away."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            sys.exit(f"FAILED: {what}: not after {seconds} s")
+        time.sleep(0.005)
+
+
+def wait_until_asleep(pid):
+    """Until the process waits in the kernel, as for its input: a number of looks in a row. Or has ended."""
+    looks = []
+
+    def is_asleep():
+        time.sleep(0.02)
+        try:
+            looks.append(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0])
+        except FileNotFoundError:
+            looks.append("Z")
+        return looks[-5:] == ["S"] * 5 or looks[-1] == "Z"
+
+    wait_until(is_asleep, "the program waits for its input")
 
 
 def write_deck(folder, name, **sections):

@@ -35,7 +35,7 @@ def why_not():
     if not LAUNCHER:
         return "there is no mpirun"
     with program.temporary_folder() as folder:
-        told = run(2, "--check", folder=folder, timeout=60).stderr
+        told = run(2, "--check", folder=folder).stderr
     if "was built without MPI" in told:
         return "the program was built without MPI"
     can_start = "no deck" in told or "mdmini: error" in told
@@ -93,7 +93,7 @@ class Ranks:
         self.seen.update(found.values())
         return found
 
-    def wait_for_all(self, n, seconds=30):
+    def wait_for_all(self, n, seconds=300):
         end = time.monotonic() + seconds
         while len(self.processes()) < n and time.monotonic() < end:
             time.sleep(0.01)
@@ -191,7 +191,7 @@ def start(n, *arguments, folder, **environment):
     return Ranks([(n, arguments)], folder, environment)
 
 
-def run(n, *arguments, folder, name=None, timeout=120, codes=None, **environment):
+def run(n, *arguments, folder, name=None, timeout=600, codes=None, **environment):
     """The program with these arguments over n ranks, to its end."""
     ranks = Ranks([(n, arguments)], folder, environment, codes)
     name = name or (Path(str(arguments[0])).stem if arguments else "")
