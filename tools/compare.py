@@ -9,12 +9,16 @@ Of a run or a benchmark that was repeated --old and --new take all files. Those 
 speeds count together, and so does the worst verdict. A study has its repeats within.
 
 First what differs in the setting: options, program, machine. Then, of each point that both have, speed with its ratio B / A,
-verdict, accuracy, energies, and the stages that made the difference.
+verdict, accuracy, averages, and the stages that made the difference.
 
 A speed is the median of the runs (of an even number the geometric mean of the two in the middle), the ratio that of the two
 medians shown. Where both have three runs or more of a point, the ratio has an interval, and it is faster, slower or not
 distinguishable (p values adjusted for all points of the comparison); with fewer it is a ratio and no more, and its speed is not judged. What differs between two sessions
 on one machine without any reason, repeats within each do not show: below --tolerance no speed counts as worse.
+
+Temperature, potential energy and pressure are averages over the second half of each run, with errors by means of blocks (averages of
+NAME.json): "within the errors", or "differs" (Welch's t, p values adjusted in the same way). Of several runs of a side they are those
+of the first. They count in no exit code.
 
 Exit code 0: nothing is worse, of what could be judged; the last line says where there were too few runs for that (n_judged of
 --json: points whose speed was). 1: a point is slower by more than --tolerance with confidence, or its verdict got worse (FAILED
@@ -128,25 +132,49 @@ def figure_lines(row):
     return cells
 
 
-def energy_text(energies):
-    if energies["same"]:
-        return "final energies: the same to the bit"
-    text = f"final energies: differ, most of all the {energies['of'].replace('_', ' ')}: {' and '.join(map(repr, energies['values']))}, " \
-           f"relatively {energies['largest']:.2g}; "
-    return text + ("program, machine and switches are the same: only switches that are not deterministic may do that "
-                   "(mdmini --list-variants)" if energies["expected"] else
-                   "sums in another order round differently, and may lead the particles apart: the verdicts say whether both runs are right")
+def average_text(average):
+    error = "" if average["error"] is None else f" +- {average['error']:.2g}"
+    return "-" if average["mean"] is None else f"{average['mean']:.6g}{error}"
+
+
+def average_lines(averages):
+    """The averages over the second half of both runs."""
+    def outcome(row):
+        reasons = dict.fromkeys(row[side]["why"] for side in "ab" if row[side]["why"])
+        if row["a"]["mean"] == row["b"]["mean"]:
+            return "the same to the bit"
+        if reasons:
+            return f"no error to go by: {'; '.join(reasons)}"
+        return f"differs (p {row['p']:.2g})" if row["outcome"] == "differs" else row["outcome"]
+
+    return [(f"mean {name.replace('_', ' ')}", average_text(row["a"]), average_text(row["b"]), outcome(row))
+            for name, row in averages["of"].items() if row["a"]["mean"] is not None or row["b"]["mean"] is not None]
+
+
+def average_note(found, row):
+    """What to say of the averages of a point besides; None: nothing."""
+    averages = row.get("averages")
+    if not averages:
+        return "averages: none, as A or B is of an older mdmini: run it again" if row["ratio"] and found["kind"] == "run" else None
+    if averages["same"]:
+        return None
+    return "averages differ though program, machine and switches are the same: only switches that are not deterministic may do that " \
+           "(mdmini --list-variants)" if averages["expected"] else \
+           "averages differ in bits: sums in another order round differently, and may lead the particles apart"
 
 
 def detail_lines(found):
     """What there is to say of each point besides its speed; what is the same of all points, once."""
-    lines, energies = [], [row.get("energies") for row in found["points"]]
-    all_same = all(energies) and all(one["same"] for one in energies)
-    for row, energy in zip(found["points"], energies):
+    lines, averages = [], [row.get("averages") for row in found["points"]]
+    all_same = all(averages) and all(one["same"] for one in averages)
+    for row in found["points"]:
         cells = stage_lines(row, 0 if found["kind"] == "run" else found["tolerance"]) + figure_lines(row)
-        mine = (columns(cells) if cells else []) + ([f"  {energy_text(energy)}"] if energy and not all_same else [])
+        if row.get("averages") and not all_same:
+            cells += average_lines(row["averages"])
+        note = average_note(found, row)
+        mine = (columns(cells) if cells else []) + ([f"  {note}"] if note else [])
         lines += [row["id"], *mine] if mine else []
-    return lines + [energy_text(energies[0])] if all_same else lines
+    return lines + ["averages: the same to the bit"] if all_same else lines
 
 
 def last_lines(found):

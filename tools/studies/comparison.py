@@ -12,8 +12,7 @@ from kinds import wrong_file
 from . import stats
 from .view import steps_text
 
-ENERGIES = ("potential_energy_per_atom", "kinetic_energy_per_atom", "total_energy_per_atom", "conserved_energy_per_atom",
-            "pressure", "temperature")
+AVERAGES = ("temperature", "potential_energy", "pressure")
 ALWAYS_NEW = ("started", "command", "run_id", "missing", "physics_keys", "all_without")  # of any two runs, or no setting
 NO_TIME = ("time was up", "ended while it ran", "discarded")
 NOT_BITS = ("output.", "report.", "restart.", "run.walltime", "host", "during the loop", "nvidia-smi", "deck_hash.all", "SLURM",
@@ -49,7 +48,7 @@ class Point:
     speeds: list = field(default_factory=list)   # atom-steps/s of each run that counts
     stages: dict = field(default_factory=dict)   # {stage: seconds per step}
     figures: dict = field(default_factory=dict)  # {name: number}
-    energies: dict = field(default_factory=dict)  # at the last step
+    averages: dict = None                        # over the second half of the run; of a report of an older mdmini none
     ran: dict = field(default_factory=dict)      # {stage: switches as they ran}
     base_ratio: dict = None                      # of a study: to its own base
     load: float = None                           # of the machine before it (1 min), where that is known
@@ -107,7 +106,7 @@ def point_of_runs(name, inputs, runs):
     return Point(name, inputs, verdict, RANKS.get(verdict, UNCHECKED), "", [run["atom_steps_per_second"] for run in runs],
                  {key: value for key, value in stages.items() if value is not None},
                  {key: value for key, value in figures.items() if value is not None},
-                 {key: runs[0][key] for key in ENERGIES if runs[0].get(key) is not None},
+                 runs[0].get("averages"),
                  {row["stage"]: row["ran"] for row in runs[0]["stages"]}, load=load)
 
 
@@ -238,8 +237,8 @@ def join_medians(rows):
 
 
 def join_points(points):
-    """One point of the same one in several results: all speeds, the worst verdict, medians; energies of the first, as of a
-    benchmark's runs."""
+    """One point of the same one in several results: all speeds, the worst verdict, medians; averages of the first, as of a
+    benchmark's runs: with the same random numbers the others are no new measurement."""
     there = [point for point in points if point.rank is not None] or points
     worst = min(there, key=lambda point: point.rank or BAD)
     joined = replace(there[0], verdict=worst.verdict, rank=worst.rank, reason=worst.reason)
@@ -316,16 +315,29 @@ def same_bits_expected(a, b, mine, theirs):
     return not rows and mine.ran == theirs.ran and not a.settings.get("dirty")
 
 
-def compare_energies(a, b, mine, theirs):
-    """{"same", "expected", "largest": relative difference}; None where there are none."""
-    keys = [key for key in mine.energies if key in theirs.energies]
-    if not keys:
+def compare_averages(a, b, mine, theirs):
+    """{"same", "expected", "of": {name: {"a", "b", "p"}}}; p is not adjusted yet, nan where there is no error to go by. None: one
+    has no averages."""
+    sides = [mine.averages, theirs.averages]
+    if not all(sides):
         return None
-    apart = {key: abs(mine.energies[key] - theirs.energies[key]) / max(abs(mine.energies[key]), abs(theirs.energies[key]), 1e-300)
-             for key in keys if mine.energies[key] != theirs.energies[key]}
-    of = max(apart, key=apart.get) if apart else None
-    return {"same": not apart, "expected": same_bits_expected(a, b, mine, theirs), "largest": max(apart.values(), default=0.0),
-            "of": of, "values": [one.energies.get(of) for one in (mine, theirs)]}
+    found = {}
+    for name in AVERAGES:
+        ours = [side[name] for side in sides]
+        is_known = all(one["error"] is not None for one in ours)
+        p = stats.welch_p(*stats.difference(*((one["mean"], one["error"], side["blocks"] - 1) for one, side in zip(ours, sides)))) \
+            if is_known else math.nan
+        found[name] = {"a": ours[0], "b": ours[1], "p": p}
+    same = all(row["a"]["mean"] == row["b"]["mean"] for row in found.values())
+    return {"same": same, "expected": same_bits_expected(a, b, mine, theirs), "of": found}
+
+
+def judge_averages(rows, confidence):
+    """Outcomes from p values that are adjusted for all averages of all points."""
+    averages = [row for point in rows if point.get("averages") for row in point["averages"]["of"].values()]
+    for row, p in zip(averages, stats.adjust([row["p"] for row in averages])):
+        row["p"] = None if math.isnan(p) else float(p)
+        row["outcome"] = None if math.isnan(p) else "within the errors" if p >= 1 - confidence else "differs"
 
 
 def verdict_of(point):
@@ -348,7 +360,7 @@ def compare_point(a, b, key, confidence, tolerance):
         row["slack"] = stats.unpaired_ratio(mine.speeds, [speed / (1 - tolerance) for speed in theirs.speeds], confidence)
         row["stages"] = {stage: {"a": mine.stages.get(stage), "b": theirs.stages.get(stage)}
                          for stage in [*mine.stages, *(stage for stage in theirs.stages if stage not in mine.stages)]}
-        row["energies"] = compare_energies(a, b, mine, theirs)
+        row["averages"] = compare_averages(a, b, mine, theirs)
     return row
 
 
@@ -376,6 +388,7 @@ def compare(paths_a, paths_b, confidence=0.95, tolerance=0.02):
     common = check_inputs(a, b)
     rows = [compare_point(a, b, key, confidence, tolerance) for key in common]
     judge(rows, confidence, tolerance)
+    judge_averages(rows, confidence)
     return {"format": "mdmini-comparison 1", "kind": a.kind, "a": {"path": a.path, "title": a.title},
             "b": {"path": b.path, "title": b.title}, "confidence": confidence, "tolerance": tolerance,
             "settings": differing(a.settings, b.settings) + load_rows(a, b, common), "points": rows,

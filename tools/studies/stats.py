@@ -204,13 +204,18 @@ def paired_ratio(base, other, confidence=0.95):
     return Ratio(*(float(np.exp(x[0])) for x in found[:3]), int(found.n[0]), float(found.p[0]))
 
 
-def welch(base, other):
-    """(shift, its standard error, degrees of freedom) of two series of logarithms without nan: B. L. Welch's approximation for
-    trimmed means (K. K. Yuen, Biometrika 61, 165, 1974), whose degrees of freedom are no whole number."""
-    (mean_0, error_0, freedom_0), (mean_1, error_1, freedom_1) = (trimmed_mean(np.sort(x)) for x in (base, other))
+def difference(first, second):
+    """(shift, its standard error, degrees of freedom) of second less first, each (mean, standard error, degrees of freedom): B. L. Welch's
+    approximation (Biometrika 34, 28, 1947), whose degrees of freedom are no whole number."""
+    (mean_0, error_0, freedom_0), (mean_1, error_1, freedom_1) = first, second
     error = math.hypot(error_0, error_1)
     share = (error_0 / error) ** 2 if error else 0.0  # of the variance
     return mean_1 - mean_0, error, 1 / (share ** 2 / freedom_0 + (1 - share) ** 2 / freedom_1)
+
+
+def welch(base, other):
+    """The difference of two series of logarithms without nan, by their trimmed means (K. K. Yuen, Biometrika 61, 165, 1974)."""
+    return difference(*(trimmed_mean(np.sort(x)) for x in (base, other)))
 
 
 def welch_p(shift, error, freedom):
