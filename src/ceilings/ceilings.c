@@ -84,13 +84,15 @@ static MdStatus check_name(const char *name, MdErrors *errors) {
     return status;
 }
 
-/* A name of which only the other backend has rows. */
-static void check_backend(const Ceilings *c, const char *name) {
+/* Names of which only the other backend has rows; beside others their rows are left out. */
+static void check_backend(const Ceilings *c) {
     const int backend = md_deck_config(c->deck)->run_backend;
-    const char *asked = backend == MD_BACKEND_CPU ? "cpu" : "cuda";
-    if (backend == MD_BACKEND_AUTO || find_row(name, asked)) return;
-    md_fail(c->errors, MD_ERROR_INPUT, "--ceilings %s: this is of the %s backend; run.backend is %s", name,
-            find_row(name, NULL)->backend, asked);
+    const char *asked = backend == MD_BACKEND_CPU ? "cpu" : "cuda", *const *names = c->choice.names;
+    bool any = backend == MD_BACKEND_AUTO;
+    for (int k = 0; k < c->choice.n_names; k++) any = any || find_row(names[k], asked);
+    for (int k = 0; !any && k < c->choice.n_names; k++)
+        md_fail(c->errors, MD_ERROR_INPUT, "--ceilings %s: this is of the %s backend; run.backend is %s", names[k],
+                find_row(names[k], NULL)->backend, asked);
 }
 
 /* What one process cannot measure is a group of its own, and no other is measured by several. */
@@ -175,6 +177,7 @@ static void write_json(const Ceilings *c, bool passed) {
     md_json_bool(json, "quick", c->choice.quick); /* then its figures mean nothing */
     md_json_int(json, "ranks", md_comm_size(c->choice.comm));
     md_json_text(json, "verdict", passed ? "PASSED" : "FAILED");
+    md_json_int(json, "left_out", count(c, MD_CEILING_LEFT_OUT)); /* rows of which it does not speak */
     const MdOrigin origin = {.command = c->command, .ops = c->ops, .machine = &c->machine, .sensors = c->sensors};
     const MdReading n_atom_steps = md_no_reading("there are no atoms");
     md_provenance_write(json, "provenance", &origin);
@@ -213,8 +216,11 @@ static void run(Ceilings *c) {
     const bool passed = n_failed == 0 && md_errors_status(c->errors) == MD_OK;
     if (count(c, MD_CEILING_PASSED) > 0) md_ceilings_log_roofs(c->log, &c->results);
     write_json(c, passed);
-    md_log(c->log, "\n%d measured, %d failed, %d left out; written to %s\nverdict: %s\n", count(c, MD_CEILING_PASSED),
-           n_failed, count(c, MD_CEILING_LEFT_OUT), c->files.json, passed ? "PASSED" : "FAILED");
+    const int n_left_out = count(c, MD_CEILING_LEFT_OUT);
+    char *without = n_left_out ? md_format(", without the %d rows left out", n_left_out) : md_copy_text("");
+    md_log(c->log, "\n%d measured, %d failed, %d left out; written to %s\nverdict: %s%s\n", count(c, MD_CEILING_PASSED),
+           n_failed, n_left_out, c->files.json, passed ? "PASSED" : "FAILED", without);
+    free(without);
     if (n_failed > 0) md_fail(c->errors, MD_ERROR_PHYSICS, "%d of the results are wrong", n_failed);
 }
 
@@ -236,7 +242,7 @@ MdStatus md_ceilings_run(const MdCeilingsBackend *const *backends, int n_argumen
     const MdFilesUse use = {.ceilings = true};
     c.deck = deck;
     if (deck) md_errors_finish(errors, md_deck_place, deck);
-    for (int k = 0; deck && k < n_names; k++) check_backend(&c, names[k]);
+    if (deck) check_backend(&c);
     check_processes(&c);
     if (deck && md_comm_is_root(comm)) md_files_plan(deck, &use, &c.files, errors);
     if (md_comm_agree(comm, md_errors_status(errors), errors) == MD_OK) run(&c);

@@ -84,64 +84,99 @@ static double slowest(const MdComm *comm, double seconds) {
     return seconds;
 }
 
+/* The rows of a backend on their way: all get a first round before any gets a second. */
+typedef struct Tour {
+    const MdCeilingsBackend *backend;
+    void *machine;
+    const MdCeilingsChoice *choice;
+    double start_s;
+    bool is_last; /* the rounds after the first; of a single row all of them */
+} Tour;
+
+static bool is_spent(const Tour *t) {
+    return slowest(t->choice->comm, md_clock_s() - t->start_s) >= t->backend->budget_s;
+}
+
 /* Calls of a batch that is long enough; two in a row must be, as one may have been held up. */
-static int64_t find_batch(const MdCeilingsBackend *backend, void *prepared, const MdComm *comm) {
+static int64_t find_batch(const Tour *t, void *prepared) {
     int64_t n_calls = 1;
     for (int n_long = 0;;) {
-        const double seconds = slowest(comm, backend->run(prepared, n_calls));
+        const double seconds = slowest(t->choice->comm, t->backend->run(prepared, n_calls));
         n_long = seconds < batch_s ? 0 : n_long + 1;
         if (n_long == 2 || seconds > row_limit_s || (n_long == 0 && n_calls == MOST_CALLS)) return n_calls;
+        if (is_spent(t)) return n_calls;
         if (n_long == 1) continue;
         const double wanted = 1.2 * (double)n_calls * batch_s / fmax(seconds, 1e-7);
         n_calls = (int64_t)fmin(fmax(wanted, 2.0 * (double)n_calls), MOST_CALLS);
     }
 }
 
-/* The rounds of a row; fewer where they are long. */
-static void time_rounds(const MdCeilingsBackend *backend, void *prepared, const MdCeilingsChoice *choice,
-                        MdCeilingResult *result) {
-    const bool quick = choice->quick;
-    double samples[MD_CEILING_ROUNDS];
-    result->n_calls = quick ? 1 : find_batch(backend, prepared, choice->comm);
-    const int most = quick ? QUICK_ROUNDS : MD_CEILING_ROUNDS, fewest = quick ? QUICK_ROUNDS : MD_CEILING_FEWEST;
+/* The first round of a row, or those that follow it: fewer where they are long, or the time is spent. */
+static void time_rounds(const Tour *t, void *prepared, MdCeilingResult *result) {
+    const bool quick = t->choice->quick;
+    if (result->n_calls == 0) result->n_calls = quick ? 1 : find_batch(t, prepared);
+    const int most = !t->is_last ? 1 : quick ? QUICK_ROUNDS : MD_CEILING_ROUNDS;
     const double start_s = md_clock_s();
-    int n = 0;
-    while (n < most && (n < fewest || slowest(choice->comm, md_clock_s() - start_s) < row_limit_s))
-        samples[n++] = slowest(choice->comm, backend->run(prepared, result->n_calls)) / (double)result->n_calls;
-    qsort(samples, (size_t)n, sizeof samples[0], compare_reals);
+    while (result->n_rounds < most) {
+        const bool is_long =
+            result->n_rounds >= MD_CEILING_FEWEST && slowest(t->choice->comm, md_clock_s() - start_s) >= row_limit_s;
+        if (is_long || (result->n_rounds > 0 && is_spent(t))) break;
+        const double seconds = slowest(t->choice->comm, t->backend->run(prepared, result->n_calls));
+        result->samples[result->n_rounds++] = seconds / (double)result->n_calls;
+    }
+}
+
+/* Median and interval of the rounds; of one there is no interval. */
+static void summarize(MdCeilingResult *result) {
+    const int n = result->n_rounds;
+    double sorted[MD_CEILING_ROUNDS];
+    memcpy(sorted, result->samples, sizeof sorted);
+    qsort(sorted, (size_t)n, sizeof sorted[0], compare_reals);
     const int k = md_bench_interval(n, &result->confidence);
     const double n_elements = result->of.n_elements, least = 1e-12; /* a clock may show no time at all */
-    result->n_rounds = n;
-    result->seconds = fmax(md_bench_median(samples, n), least);
-    const double a = md_ceiling_figure(result->of.row, n_elements, fmax(samples[k - 1], least));
-    const double b = md_ceiling_figure(result->of.row, n_elements, fmax(samples[n - k], least));
+    result->seconds = fmax(md_bench_median(sorted, n), least);
     result->figure = md_ceiling_figure(result->of.row, n_elements, result->seconds);
+    if (n == 1) return;
+    const double a = md_ceiling_figure(result->of.row, n_elements, fmax(sorted[k - 1], least));
+    const double b = md_ceiling_figure(result->of.row, n_elements, fmax(sorted[n - k], least));
     result->figure_low = fmin(a, b);
     result->figure_high = fmax(a, b);
 }
 
-/* Seconds of preparing and timing: checks are long on machines of many threads, and no reason to leave out rows. */
-static double measure_case(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,
-                           MdCeilingResult *result) {
-    const MdComm *comm = choice->comm;
-    double start_s = md_clock_s();
-    void *prepared = backend->prepare(machine, &result->of, result->reason);
-    if (!prepared) return slowest(comm, md_clock_s() - start_s);
-    (void)slowest(comm, backend->run(prepared, 1)); /* all have ended: what others write is there */
-    double seconds = md_clock_s() - start_s;
-    bool right = md_ceilings_agree(comm, backend->check(prepared, result->reason), result->reason);
-    if (right) {
-        start_s = md_clock_s();
-        time_rounds(backend, prepared, choice, result);
-        seconds += md_clock_s() - start_s;
-        right = md_ceilings_agree(comm, backend->check(prepared, result->reason), result->reason);
-        if (right && result->of.row->sums) backend->sum(prepared, &result->sum);
+static bool is_right(const Tour *t, void *prepared, MdCeilingResult *result) {
+    return md_ceilings_agree(t->choice->comm, t->backend->check(prepared, result->reason), result->reason);
+}
+
+static bool leave_if_spent(const Tour *t, MdCeilingResult *result) {
+    if (!is_spent(t)) return false;
+    if (result->n_rounds == 0)
+        snprintf(result->reason, sizeof result->reason, "the %.0f s for this part are spent; to measure them name %s",
+                 t->backend->budget_s, t->choice->n_names ? "fewer rows" : "their group");
+    return true;
+}
+
+/* One turn of a row, which may be the first that is measured at all, however long that takes. Results are right after the
+ * first call, and after the last. */
+static void measure_case(const Tour *t, bool is_first, MdCeilingResult *result) {
+    char reason[MD_CEILING_REASON] = "";
+    if (!is_first && leave_if_spent(t, result)) return;
+    void *prepared = t->backend->prepare(t->machine, &result->of, reason);
+    if (!prepared && result->n_rounds == 0) memcpy(result->reason, reason, sizeof reason);
+    if (!prepared) return;
+    (void)slowest(t->choice->comm, t->backend->run(prepared, 1)); /* all have ended: what others write is there */
+    bool right = result->n_rounds > 0 || is_right(t, prepared, result);
+    const bool timed = right && (is_first || !leave_if_spent(t, result));
+    if (timed) {
+        time_rounds(t, prepared, result);
+        right = is_right(t, prepared, result);
+        if (right && t->is_last && result->of.row->sums) t->backend->sum(prepared, &result->sum);
     }
-    backend->release(prepared);
+    t->backend->release(prepared);
+    if (right && !timed) return;
     result->state = right ? MD_CEILING_PASSED : MD_CEILING_FAILED;
-    result->sheet = backend->sheet(machine, result->of.row->sheet);
-    if (!right) result->figure = result->figure_low = result->figure_high = result->seconds = NAN;
-    return slowest(comm, seconds);
+    result->sheet = t->backend->sheet(t->machine, result->of.row->sheet);
+    if (right) summarize(result);
+    else result->figure = result->figure_low = result->figure_high = result->seconds = NAN;
 }
 
 /* Lists the cases of the chosen rows, in the order of the table. */
@@ -160,24 +195,53 @@ static void list_cases(const MdCeilingsBackend *backend, void *machine, const Md
     }
 }
 
-/* The numbers of threads between one and all come last, as they are missed least where the time is short. Roofs are always
- * measured: they are the best over all of them. */
+/* When a case has its turn: by kind, then by the name that chooses it, then by work, then in the order of the table. */
+typedef struct Turn {
+    int kind; /* 0: roofs, where nothing is named; 2: numbers of threads between one and all, which are missed least */
+    int name;
+    double work;
+    MdCeilingResult *result;
+} Turn;
+
+static int compare_turns(const void *a, const void *b) {
+    const Turn *x = a, *y = b;
+    if (x->kind != y->kind) return x->kind - y->kind;
+    if (x->name != y->name) return x->name - y->name;
+    if (x->work != y->work) return x->work < y->work ? -1 : 1;
+    return (x->result > y->result) - (x->result < y->result);
+}
+
+static Turn turn_of(const MdCeilingsChoice *choice, MdCeilingResult *result, int most_threads) {
+    const MdCeilingCase *c = &result->of;
+    const bool is_between = c->n_threads > 1 && c->n_threads < most_threads;
+    const bool is_roof = choice->n_names == 0 && c->row->roof != MD_ROOF_NONE;
+    Turn turn = {.kind = is_between ? 2 : !is_roof,
+                 .work = (c->row->bytes + c->row->operations) * c->n_elements,
+                 .result = result};
+    while (turn.name < choice->n_names && !md_ceiling_is_named(c->row, choice->names[turn.name])) turn.name++;
+    return turn;
+}
+
 void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,
                          MdCeilingResults *results) {
-    const int most = backend->most_threads(machine), first = results->n;
-    double spent_s = 0;
+    const int first = results->n;
     list_cases(backend, machine, choice, results);
-    for (int turn = 0; turn < 2; turn++)
-        for (int k = first; k < results->n; k++) {
-            MdCeilingResult *result = &results->rows[k];
-            const bool is_roof = result->of.row->roof != MD_ROOF_NONE;
-            const bool is_between = result->of.n_threads > 1 && result->of.n_threads < most && !is_roof;
-            if (is_between != (turn == 1)) continue;
-            if (spent_s < backend->budget_s || is_roof) spent_s += measure_case(backend, machine, choice, result);
-            else
-                snprintf(result->reason, sizeof result->reason,
-                         "the %.0f s for this part are spent: name its group to measure it", backend->budget_s);
+    const int n = results->n - first;
+    Turn *turns = md_alloc((size_t)n + 1, sizeof *turns, "ceilings");
+    for (int k = 0; k < n; k++) turns[k] = turn_of(choice, &results->rows[first + k], backend->most_threads(machine));
+    qsort(turns, (size_t)n, sizeof *turns, compare_turns);
+    Tour tour = {backend, machine, choice, md_clock_s(), n == 1};
+    bool any = false;
+    for (;; tour.is_last = true) {
+        for (int k = 0; k < n; k++) {
+            MdCeilingResult *result = turns[k].result;
+            if (tour.is_last && n > 1 && result->state != MD_CEILING_PASSED) continue; /* also of what is not there */
+            measure_case(&tour, !any, result);
+            any = any || result->state != MD_CEILING_LEFT_OUT;
         }
+        if (tour.is_last) break;
+    }
+    md_free(turns);
 }
 
 void md_ceilings_leave_out(const char *backend, const char *reason, const MdCeilingsChoice *choice,

@@ -30,7 +30,7 @@ typedef struct MdCeilingSum {
 /* What a backend does for a row. */
 typedef struct MdCeilingsBackend {
     const char *name;
-    double budget_s;   /* of preparing and timing: after it no row begins but those of the roofs */
+    double budget_s;   /* of all rows: after it there is no round but the first of all */
     int element_bytes; /* of the arrays of rows that outgrow the caches */
     /* Makes the machine ready; what a user can mend goes to errors. comm: the processes, which outlive it. */
     MdStatus (*open)(void **machine, const MdConfig *config, bool quick, MdComm *comm, MdErrors *errors);
@@ -60,6 +60,7 @@ typedef struct MdCeilingResult {
     MdCeilingState state;
     char reason[MD_CEILING_REASON]; /* of what failed or was left out */
     int n_rounds;
+    double samples[MD_CEILING_ROUNDS];      /* seconds of a call in each round */
     int64_t n_calls;                        /* of a batch */
     double seconds;                         /* median of a call */
     double figure, figure_low, figure_high; /* in the row's unit; NaN where there is none */
@@ -90,7 +91,9 @@ bool md_ceilings_agree(const MdComm *comm, bool holds, char reason[MD_CEILING_RE
 /* Why rows of the group peers cannot run: there is one process alone. */
 #define MD_CEILINGS_ALONE "needs two processes: mpirun -n 2 mdmini --ceilings peers"
 
-/* Measures the rows of a backend and adds what came of them. What needs more time than the budget is left out. */
+/* Measures the rows of a backend and adds what came of them, in the order of the table. They have their turns in the order of
+ * the names, those of little work first: all a first round, then each the others. What needs more time than the budget is
+ * left out, or has fewer rounds. */
 void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,
                          MdCeilingResults *results);
 /* Adds the rows of a backend as left out. */

@@ -32,17 +32,22 @@ static void log_row(MdLog *log, const MdCeilingResult *r) {
              row->dimension == 2   ? "^2"
              : row->dimension == 3 ? "^3"
                                    : "");
+    const bool is_short = r->state == MD_CEILING_PASSED && !r->of.quick && r->n_rounds < MD_CEILING_FEWEST;
     if (r->state == MD_CEILING_PASSED) {
         snprintf(figure, sizeof figure, "%.4g", r->figure);
-        snprintf(spread, sizeof spread, "%.1f%%", 100 * (r->figure_high - r->figure_low) / r->figure);
+        if (r->n_rounds > 1)
+            snprintf(spread, sizeof spread, "%.1f%%", 100 * (r->figure_high - r->figure_low) / r->figure);
         if (isfinite(r->sheet)) snprintf(fraction, sizeof fraction, "%.1f%%", 100 * r->figure / r->sheet);
         else if (row->sheet != MD_SHEET_NONE) snprintf(fraction, sizeof fraction, "unknown");
     }
     char *sum = r->sum.n > 0 ? md_format("; %lld x %.4g = %.9g, off by %.1e", (long long)r->sum.n, r->sum.value,
                                          r->sum.result, relative_error(&r->sum))
                              : md_copy_text("");
-    md_log(log, "  %-30s %12s %11s %-8s %7s %11s  %s%s%s%s\n", name, size, figure, md_ceiling_unit(row->unit), spread,
-           fraction, r->state == MD_CEILING_PASSED ? "passed" : "FAILED", sum, r->reason[0] ? ": " : "", r->reason);
+    char *rounds = is_short ? md_format(", %d round%s", r->n_rounds, r->n_rounds > 1 ? "s" : "") : md_copy_text("");
+    md_log(log, "  %-30s %12s %11s %-8s %7s %11s  %s%s%s%s%s\n", name, size, figure, md_ceiling_unit(row->unit), spread,
+           fraction, r->state == MD_CEILING_PASSED ? "passed" : "FAILED", rounds, sum, r->reason[0] ? ": " : "",
+           r->reason);
+    free(rounds);
     free(sum);
     free(name);
 }
@@ -61,8 +66,8 @@ static void log_left_out(MdLog *log, const MdCeilingResults *results, int first)
         const MdCeiling *before = NULL;
         for (int j = k; j < results->n; j++) {
             const MdCeilingResult *other = &results->rows[j];
-            if (other->state != MD_CEILING_LEFT_OUT || strcmp(other->reason, r->reason) != 0) continue;
             const MdCeiling *row = other->of.row;
+            if (other->state != MD_CEILING_LEFT_OUT || strcmp(other->reason, r->reason) != 0 || row == before) continue;
             const bool begins = !before || !same_group(before, row);
             char *longer = md_format("%s%s %s%s%s", text, before ? (begins ? ";" : " /") : "", begins ? row->group : "",
                                      begins ? ": " : "", row->variant);
