@@ -45,6 +45,28 @@ tell_to_go_on() {
         run/slurm/chain.sbatch --restart "$folder"/*.restart)"
 }
 
+# own_folder NAME: sets folder to that of this job: NAME, or NAME.1 and so on where that exists, as numbers of jobs begin anew on another
+# cluster. By the mark in it a job that was sent back to the queue finds its folder again, and the tasks of an array that of the others.
+own_folder() {
+    local id="${SLURM_CLUSTER_NAME-} ${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}" mark new=$1.$(hostname).$$ number
+    folder=
+    [ "${SLURM_RESTART_COUNT:-0}" -eq 0 ] || for mark in "$1"/.job "$1".*/.job; do
+        grep -qs "^$id " "$mark" && [[ -z $folder || $mark -nt $folder/.job ]] && folder=${mark%/.job}
+    done
+    [ -z "$folder" ] || return 0
+    mark="$id $(scontrol show job "$SLURM_JOB_ID" | sed -n '/SubmitTime=/ { s/.*SubmitTime=//; s/ .*//; p; q }')"
+    if mkdir "$new" && echo "$mark" >"$new/.job"; then
+        for ((number = 0; number < 10000; number++)); do
+            folder=$1
+            [ $number -eq 0 ] || folder=$1.$number
+            mv -T "$new" "$folder" 2>/dev/null && break # fails where something is in it
+            [ "$(cat "$folder/.job" 2>/dev/null)" != "$mark" ] || { rm -r "$new" && break; }
+        done
+    fi
+    [ -e "$folder/.job" ] || { echo "$1: no such folder can be made on $(hostname) in $PWD: submit the job where it can" >&2; exit 4; }
+    [ "$folder" = "$1" ] || echo "$1 is there already, of another job; the files of this one go to $folder"
+}
+
 [ -f "$here/site.sh" ] || refuse "$here/site.sh is missing: copy it beside the script, or submit the script where it is"
 . "$here/site.sh"
 # The cores that were granted, shared out to the tasks of a node; not every site confines a job to them.

@@ -124,6 +124,60 @@ def test_program_checked(checks, folder, cluster):
     checks.that(code == "2:0" and "job.sh is missing" in text, f"a script alone: {code} {text}")
 
 
+def foreign(folder, run, cluster, job):
+    """A folder of this name that another job has left, one of the same number in a cluster of the same name; its content."""
+    (folder / run).mkdir()
+    content = {".job": f"mdmini-test {job} 2020-01-01T00:00:00\n", "run.restart": "of another run\n", "small.json": "{}\n"}
+    for file, text in content.items():
+        (folder / run / file).write_text(text)
+    return content
+
+
+def check_foreign(checks, folder, run, content, what):
+    left = {path.name: path.read_text() for path in (folder / run).iterdir()}
+    checks.that(left == content, f"{what}: the folder of another job has now {left}")
+
+
+def test_folder_exists(checks, folder, cluster):
+    """Numbers of jobs begin anew on another cluster: a folder of that name is left alone, and what stands in the output, too."""
+    words = (deck(folder, "small", run={"steps": 40}, restart={"every": 0}), "run.backend=cpu", "run.threads=1")
+    for script, options, name in (("cpu", (), "mdmini"), ("gpu", (), "mdmini"), ("multi-gpu", ("--ntasks-per-node=1", "--gpus-per-node=1"), "mdmini"),
+                                  ("multi-node", ("--nodes=1", "--ntasks-per-node=1"), "mdmini")):
+        job = cluster.submit("--hold", *options, "--mem=2G", SCRIPTS / f"{script}.sbatch", *words, folder=folder)
+        run, second = f"{name}-{job}", script == "gpu"
+        content = foreign(folder, run, cluster, job)
+        if second:
+            (folder / f"{run}.1").write_text("a file\n")
+        (folder / f"{run}.out").write_text("of another job\n")
+        cluster.command("scontrol", "release", job)
+        code, said = ended(folder, cluster, job)
+        own = f"{run}.{1 + second}"
+        checks.that(code == "0:0" and said.startswith("of another job\n") and f"{run} is there already" in said and f"go to {own}\n" in said,
+                    f"{script}: {code}\n{said}")
+        checks.that((folder / own / "small.json").exists(), f"{script}: no report in {own}")
+        check_foreign(checks, folder, run, content, script)
+    job = cluster.submit("--hold", "--array=1-4", "--gres=none", "--cpus-per-task=1", SCRIPTS / "array.sbatch", "system.seed=1,2,3,4", "--", *words, folder=folder)
+    run = f"mdmini-array-{job}"
+    content = foreign(folder, run, cluster, job)
+    cluster.command("scontrol", "release", job)
+    cluster.wait(lambda: not cluster.command("squeue", "-h"), 60, "the array does not end")
+    found = sorted(str(path.relative_to(folder)) for path in folder.glob("mdmini-array-*/*/small.json"))
+    checks.that(found == [f"{run}.1/seed={k}/small.json" for k in (1, 2, 3, 4)], f"runs of the array: {found}")
+    check_foreign(checks, folder, run, content, "array")
+    left = [path.name for path in folder.glob("mdmini*") if path.is_dir() and not re.fullmatch(r"mdmini-(array-)?\d+(\.\d+)?", path.name)]
+    checks.that(not left, f"left behind: {left}")
+    locked = folder / "locked"
+    locked.mkdir()
+    job = cluster.submit("--hold", f"--output={folder}/locked.out", SCRIPTS / "cpu.sbatch", "../small.txt", folder=locked)
+    locked.chmod(0o555)
+    cluster.command("scontrol", "release", job)
+    end = cluster.wait_state(job, "FAILED", "COMPLETED")["ExitCode"]
+    locked.chmod(0o755)
+    if os.getuid() != 0:
+        said = (folder / "locked.out").read_text()
+        checks.that(end == "4:0" and "no such folder can be made on" in said, f"a folder without permission: {end}\n{said}")
+
+
 def test_array(checks, folder, cluster):
     """Temperatures by seeds: each combination once, in a folder of its own."""
     words = (deck(folder, "small", run={"steps": 40}, restart={"every": 0}, ensemble={"thermostat": "rescale"}), "run.backend=cpu", "run.threads=1")
@@ -148,10 +202,14 @@ def test_array(checks, folder, cluster):
 class Chain:
     """A job of chain.sbatch."""
 
-    def __init__(self, checks, folder, cluster, *words):
+    def __init__(self, checks, folder, cluster, *words, is_second=False):
+        """is_second: there is such a folder of another job."""
         self.checks, self.folder, self.cluster, self.seen = checks, folder, cluster, 0
-        self.job = cluster.submit(SCRIPTS / "chain.sbatch", *words, folder=folder)
-        self.run = f"mdmini-chain-{self.job}"
+        self.job = cluster.submit("--hold", SCRIPTS / "chain.sbatch", *words, folder=folder)
+        self.name = self.run = f"mdmini-chain-{self.job}"
+        if is_second:
+            self.content, self.run = foreign(folder, self.name, cluster, self.job), f"{self.name}.1"
+        cluster.command("scontrol", "release", self.job)
         self.restart = folder / self.run / "run.restart"
 
     def halt_on_its_way(self, what):
@@ -167,9 +225,10 @@ class Chain:
 
 
 def test_chain(checks, folder, cluster):
-    """Warned, preempted, its node lost: each time it goes on, and its end is that of a run that nothing has happened to."""
+    """Warned, preempted, its node lost: each time it goes on, and its end is that of a run that nothing has happened to. Its folder
+    is the second of the name, as another job has left one, and it finds it again at each start."""
     words = long_run(folder, 4)
-    chain = Chain(checks, folder, cluster, *words)
+    chain = Chain(checks, folder, cluster, *words, is_second=True)
     chain.halt_on_its_way("warned")
     cluster.command("scancel", "--signal=USR1", chain.job)  # goes where --signal of the script sends it before the time limit
     cluster.kill("mdmini", signal.SIGCONT)
@@ -187,8 +246,11 @@ def test_chain(checks, folder, cluster):
     cluster.command("scontrol", "update", f"NodeName={node}", "State=RESUME", check=False)  # it may have come back by itself
     chain.wait_again(3, hurry=False)  # what is left of the last start has to be gone, or Slurm finds the job twice on the node
 
-    end, said = cluster.wait_state(chain.job, "COMPLETED", "FAILED"), (folder / f"{chain.run}.out").read_text()
+    end, said = cluster.wait_state(chain.job, "COMPLETED", "FAILED"), (folder / f"{chain.name}.out").read_text()
     checks.that(end["JobState"] == "COMPLETED" and end["Restarts"] == "3", f"a chain ends as {end}\n{said}")
+    check_foreign(checks, folder, chain.name, chain.content, "a chain")
+    folders = [path.name for path in folder.glob("mdmini-chain-*") if path.is_dir()]
+    checks.that(sorted(folders) == [chain.name, chain.run], f"a chain has the folders {folders}")
     checks.that(all(f"start {k} of job {chain.job}" in said for k in range(4)), f"a chain tells of its starts: {said}")
     report = same_as_plain(checks, folder, chain.run, words, "run.restart", "a chain")
     steps = [session["from_step"] for session in report["sessions"]]
@@ -389,4 +451,4 @@ def test_time_limit(checks, folder, cluster):
     checks.that(len(report["sessions"]) == int(end["Restarts"]) + 1, f"sessions: {report['sessions']}")
 
 
-slurm.run_tests(test_one_run, test_program_checked, test_array, test_chain, test_cancelled, test_stopped, test_ranks, test_gpus, test_time_limit)
+slurm.run_tests(test_one_run, test_program_checked, test_folder_exists, test_array, test_chain, test_cancelled, test_stopped, test_ranks, test_gpus, test_time_limit)
