@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +41,10 @@ void md_nearest_offer(MdNearest *nearest, const char *name) {
 }
 
 const char *md_nearest_name(const MdNearest *nearest) {
-    /* One slip in three letters: beyond that the suggestion would be noise. */
-    if (!nearest->best || nearest->distance > (int)(strlen(nearest->best) + 2) / 3) return NULL;
-    return nearest->best;
+    if (!nearest->best || nearest->distance <= 1) return nearest->best;
+    /* One slip in four letters, and seldom in the first: beyond that the suggestion would be noise. */
+    const bool same_first = tolower((unsigned char)*nearest->best) == tolower((unsigned char)*nearest->wanted);
+    return same_first && nearest->distance <= (int)(strlen(nearest->best) + 1) / 4 ? nearest->best : NULL;
 }
 
 char *md_nearest_question(const char *name) {

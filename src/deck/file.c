@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/nearest.h"
@@ -144,10 +145,14 @@ static bool read_by_content(MdLayer *layer, const char *path, const char *text, 
     } else if (kind == CONTENT_OTHER) {
         char *shown = md_show_text(content, strlen(content), MD_SHOW_VALUE);
         const bool commas = strpbrk(content, ",;") && !content[strspn(content, "0123456789+-.eE,; \t")];
+        content[strcspn(content, " \t")] = '\0';
+        char *hint =
+            commas ? md_copy_text("; separate numbers by blanks, with a decimal point") : md_foreign_name(content);
         md_layer_problem(layer,
                          "read \"%s\"; expected: [section] (a deck), two or three numbers (a table of coordinates), "
                          "or a number of atoms (XYZ)%s",
-                         shown, commas ? "; separate numbers by blanks, with a decimal point" : "");
+                         shown, hint ? hint : "");
+        free(hint);
         free(shown);
     } else if (n > MD_MAX_FILE_BYTES) {
         layer->line = 0;
@@ -197,9 +202,12 @@ bool md_deck_read_text(MdDeck *deck, const char *path, const char *folder, const
 /* --- files --- */
 
 static void report_unreadable(const char *path, const char *shown, int reason, MdErrors *errors) {
+    char *there = md_format("inputs/%s", path); /* `melt.txt`, called where the source is */
     char *help = reason != ENOENT             ? md_copy_text("")
                  : md_deck_names_option(path) ? md_format("; an override is written %s=VALUE", path)
+                 : access(there, R_OK) == 0   ? md_nearest_question(there)
                                               : md_nearest_file(path);
+    free(there);
     md_fail(errors, MD_ERROR_INPUT, "%s: cannot be read: %s%s", shown, strerror(reason), help);
     free(help);
 }

@@ -51,7 +51,41 @@ void md_deck_doubt_all(MdDeck *deck) {
     for (int k = 0; k < MD_N_OPTIONS; k++) deck->doubtful[k] = true;
 }
 
-static void report_unknown_section(MdLayer *layer, const char *name) {
+/* The names of all options called `key`, as `a.key, b.key`; NULL when there are none. */
+static char *names_of_key(const char *key) {
+    MdText names = {0};
+    for (int k = 0; k < MD_N_OPTIONS; k++)
+        if (strcmp(md_option_row(k)->key, key) == 0)
+            md_text_add(&names, "%s%s", names.length ? ", " : "", md_option_name(k));
+    return names.text;
+}
+
+/* The keys of a section that begin so: of `thermo`, `output.thermo_every`; NULL when there are none. */
+static char *names_behind(int section, const char *key) {
+    MdText names = {0};
+    const size_t n = strlen(key);
+    for (int k = section; k < md_section_end(section) && n > 2; k++)
+        if (strncmp(md_option_row(k)->key, key, n) == 0)
+            md_text_add(&names, "%s%s", names.length ? ", " : "", md_option_name(k));
+    return names.text;
+}
+
+/* What an unknown name may mean, from the surest: a slip, what it is in another section or in another program, several slips. section:
+ * -1 where it has none. Text from malloc. */
+static char *hint_at(int section, const char *name, const MdNearest *nearest) {
+    if (nearest->distance <= 1) return md_nearest_question(nearest->best);
+    char *whole = section < 0 ? NULL : md_format("%s.%s", md_option_row(section)->section, name);
+    char *hint = whole ? md_foreign_name(whole) : NULL, *names = NULL;
+    if (!hint && section >= 0) names = names_behind(section, name);
+    if (!hint && !names) names = names_of_key(name);
+    if (!hint) hint = names ? md_nearest_question(names) : md_foreign_name(name);
+    free(names);
+    free(whole);
+    return hint ? hint : md_nearest_question(md_nearest_name(nearest));
+}
+
+/* key: NULL where a section alone was read. */
+static void report_unknown_section(MdLayer *layer, const char *name, const char *key) {
     md_deck_doubt_all(layer->deck);
     if (!listed(layer)) return;
     MdText sections = {0};
@@ -62,20 +96,16 @@ static void report_unknown_section(MdLayer *layer, const char *name) {
         md_nearest_offer(&nearest, section);
     }
     char *shown = md_show_text(name, strlen(name), MD_SHOW_VALUE), *all = md_text_take(&sections);
-    char *question = md_nearest_question(md_nearest_name(&nearest));
-    md_layer_problem(layer, "[%s]: no such section; allowed: %s%s", shown, all, question);
-    free(question);
+    char *hint = hint_at(-1, name, &nearest);
+    if (!*hint && key) {
+        free(hint);
+        nearest = md_nearest_begin(key);
+        hint = hint_at(-1, key, &nearest);
+    }
+    md_layer_problem(layer, "[%s]: no such section; allowed: %s%s", shown, all, hint);
+    free(hint);
     free(shown);
     free(all);
-}
-
-/* The names of all options called `key`, as `a.key, b.key`; NULL when there are none. */
-static char *names_of_key(const char *key) {
-    MdText names = {0};
-    for (int k = 0; k < MD_N_OPTIONS; k++)
-        if (strcmp(md_option_row(k)->key, key) == 0)
-            md_text_add(&names, "%s%s", names.length ? ", " : "", md_option_name(k));
-    return names.text;
 }
 
 static void report_unknown_key(MdLayer *layer, int section, const char *key) {
@@ -87,12 +117,10 @@ static void report_unknown_key(MdLayer *layer, int section, const char *key) {
         md_text_add(&keys, "%s%s", k > section ? ", " : "", md_option_row(k)->key);
         md_nearest_offer(&nearest, md_option_row(k)->key);
     }
-    char *elsewhere = names_of_key(key), *shown = md_show_text(key, strlen(key), MD_SHOW_VALUE);
-    char *all = md_text_take(&keys);
-    char *question = md_nearest_question(elsewhere ? elsewhere : md_nearest_name(&nearest));
-    md_layer_problem(layer, "%s.%s: no such key; allowed: %s%s", md_option_row(section)->section, shown, all, question);
-    free(question);
-    free(elsewhere);
+    char *shown = md_show_text(key, strlen(key), MD_SHOW_VALUE), *all = md_text_take(&keys);
+    char *hint = hint_at(section, key, &nearest);
+    md_layer_problem(layer, "%s.%s: no such key; allowed: %s%s", md_option_row(section)->section, shown, all, hint);
+    free(hint);
     free(shown);
     free(all);
 }
@@ -170,7 +198,7 @@ static void read_section(MdLayer *layer, char *line) {
     char *name = md_line_trim(line + 1);
     int first = md_section_find(name);
     if (first < 0) {
-        report_unknown_section(layer, name);
+        report_unknown_section(layer, name, NULL);
         return;
     }
     layer->section = first;
@@ -201,10 +229,10 @@ static void read_assignment(MdLayer *layer, char *line) {
         md_layer_problem(layer, "there is no key before \"=\": write key = value");
     } else if (layer->section < 0) {
         md_deck_doubt_all(layer->deck);
-        char *names = names_of_key(key);
-        md_layer_problem(layer, "%s: a key before any [section]%s%s", shown, names ? "; the table has " : "",
-                         names ? names : "");
-        free(names);
+        const MdNearest nearest = md_nearest_begin(key);
+        char *hint = hint_at(-1, key, &nearest);
+        md_layer_problem(layer, "%s: a key before any [section]%s", shown, hint);
+        free(hint);
     } else {
         const char *section = md_option_row(layer->section)->section;
         int option = md_option_find(section, key);
@@ -252,10 +280,10 @@ bool md_deck_names_option(const char *word) {
 
 /* `key` without its section: which sections have it. */
 static void report_no_section(MdLayer *layer, const char *key) {
-    char *names = names_of_key(key), *shown = md_show_text(key, strlen(key), MD_SHOW_VALUE);
-    md_layer_problem(layer, "%s: no section; write section.key=value%s%s", shown, names ? "; the table has " : "",
-                     names ? names : "");
-    free(names);
+    const MdNearest nearest = md_nearest_begin(key);
+    char *hint = hint_at(-1, key, &nearest), *shown = md_show_text(key, strlen(key), MD_SHOW_VALUE);
+    md_layer_problem(layer, "%s: no section; write section.key=value%s", shown, hint);
+    free(hint);
     free(shown);
 }
 
@@ -270,7 +298,7 @@ void md_deck_read_override(MdDeck *deck, const char *argument, MdErrors *errors)
     } else {
         *dot = '\0';
         int section = md_section_find(name), option = md_option_find(name, dot + 1);
-        if (section < 0) report_unknown_section(&layer, name);
+        if (section < 0) report_unknown_section(&layer, name, dot + 1);
         else if (option < 0) refuse_key(&layer, section, dot + 1);
         else assign(&layer, option, value);
     }

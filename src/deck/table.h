@@ -52,6 +52,11 @@ typedef struct MdFormerKey {
 } MdFormerKey;
 const MdFormerKey *md_former_key(const char *section, const char *key); /* NULL: never was one */
 
+/* What other programs call so: `; did you mean "NAME"?`, or `; mdmini has no SUCH`; text from malloc, NULL: nothing is known of it.
+ * Of a name of a key or a section, also as `section.key`; and of a value of an option. */
+char *md_foreign_name(const char *read);
+char *md_foreign_value(const MdOptionRow *option, const char *read);
+
 /* First row of the section, which is also where its rows begin: they stand together. -1 when there is none. */
 int md_section_find(const char *section);
 /* The row after the last one of the section that begins at `first`. */

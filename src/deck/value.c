@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -125,17 +124,6 @@ static bool read_entry(const MdOptionRow *row, const char *word, int k, MdValue 
     return choice >= 0;
 }
 
-/* The word of the row that is called so elsewhere, however near another may look (gpu is one letter from cpu); NULL: none. */
-static const char *find_synonym(const MdOptionRow *row, const char *read) {
-    static const struct {
-        const char *read, *meant;
-    } synonyms[] = {{"gpu", "cuda"}, {"nvidia", "cuda"}, {"openmp", "cpu"}, {"omp", "cpu"}};
-    for (size_t k = 0; k < sizeof synonyms / sizeof *synonyms; k++)
-        if (strcasecmp(read, synonyms[k].read) == 0 && md_option_word(row, synonyms[k].meant) >= 0)
-            return synonyms[k].meant;
-    return NULL;
-}
-
 /* What a habit of other programs gets wrong: the sign of a comment, commas, or a unit behind the number; NULL: none. */
 static const char *find_habit(const MdOptionRow *row, const char *read) {
     if (strpbrk(read, ";!") || strstr(read, "//")) return "; comments begin with #, after a blank";
@@ -157,10 +145,12 @@ static char *refuse(const MdOptionRow *row, const char *read) {
     const bool number = isdigit((unsigned char)*read); /* one is no slip for another */
     for (int k = 0; row->words[k] && !number; k++) md_nearest_offer(&nearest, row->words[k]);
     if (md_option_takes_auto(row)) md_nearest_offer(&nearest, "auto");
-    const char *synonym = find_synonym(row, read), *habit = find_habit(row, read);
-    char *question = md_nearest_question(synonym ? synonym : md_nearest_name(&nearest));
-    char *problem = md_format("read \"%s\"; allowed: %s%s", shown, allowed, habit ? habit : question);
-    free(question);
+    const char *habit = find_habit(row, read);
+    char *hint = habit ? md_copy_text(habit)
+                       : md_foreign_value(row, read); /* however near another may look (gpu is one letter from cpu) */
+    if (!hint) hint = md_nearest_question(md_nearest_name(&nearest));
+    char *problem = md_format("read \"%s\"; allowed: %s%s", shown, allowed, hint);
+    free(hint);
     free(shown);
     free(allowed);
     return problem;

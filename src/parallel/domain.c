@@ -199,6 +199,9 @@ static char *describe_axis(const MdDomainShape *shape, int axis, int n) {
             "takes %d",
             shape->length[axis], name, cells, cells == 1 ? "" : "s",
             shape->periodic[axis] && reach > 0 ? 2 * reach + 1 : 2);
+    if (!shape->even && cells < n)
+        return md_format("there are %d cells of %.2f sigma along %c, and a domain takes %d, as far as the list reaches",
+                         cells, edge, name, reach > 1 ? reach : 1);
     return md_format("domains would be %.2f sigma thick along %c, and the list reaches %.2f, cutoff and skin in whole "
                      "cells",
                      thick, name, reach * edge);

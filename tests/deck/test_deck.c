@@ -412,6 +412,20 @@ static void test_files(void) {
     deck = READ_FILES(&messages, "decks/layer.txt", "potential.cutoff=3", "potential.form=wca");
     CHECK(deck == NULL && strstr(messages, "command line: potential.cutoff: has no effect"));
     free(messages);
+    /* A name that is in inputs/, or near to one that is here; far from any there is no hint. */
+    write_file("inputs/melt.txt", "#\n");
+    write_file("eam.txt", "#\n");
+    deck = READ_FILES(&messages, "melt.txt", "ea.txt", "argon.txt", "spam.txt");
+    CHECK(deck == NULL && strstr(messages, "; did you mean \"inputs/melt.txt\"?"));
+    CHECK(strstr(messages, "ea.txt: cannot be read: No such file or directory; did you mean \"eam.txt\"?") != NULL);
+    CHECK(strstr(messages, "argon.txt: cannot be read: No such file or directory\n") != NULL);
+    CHECK(strstr(messages, "spam.txt: cannot be read: No such file or directory\n") != NULL);
+    free(messages);
+    unlink("inputs/melt.txt");
+    deck = READ_FILES(&messages, "melt.txt");
+    CHECK(deck == NULL && strstr(messages, "melt.txt: cannot be read: No such file or directory\n"));
+    free(messages);
+    unlink("eam.txt");
     write_file("a=b", "[run]\nsteps = 11\n"); /* a file whose name looks like an override */
     deck = READ_FILES(&messages, "./a=b");
     CHECK(deck != NULL && md_deck_config(deck)->run_steps == 11);
@@ -429,7 +443,7 @@ int main(void) {
     test_round_trip();
 
     char pattern[] = "/tmp/mdmini-test-deck-XXXXXX";
-    md_require(mkdtemp(pattern) && chdir(pattern) == 0 && mkdir("decks", 0777) == 0);
+    md_require(mkdtemp(pattern) && chdir(pattern) == 0 && mkdir("decks", 0777) == 0 && mkdir("inputs", 0777) == 0);
     char *folder = getcwd(NULL, 0);
     write_file("decks/a.txt", "[system]\nstart = file\nfile = ../points.txt\n[report]\nneighbors = rows.txt\n");
     write_file("decks/layer.txt", "[run]\nsteps = 7\n[system]\ncells = 3\n");
@@ -440,8 +454,9 @@ int main(void) {
     static const char *const left[] = {"decks/a.txt", "decks/layer.txt", "points.txt", "coordinates.xy.txt", "a=b"};
     for (size_t k = 0; k < sizeof left / sizeof *left; k++) unlink(left[k]);
     md_require(chdir("/") == 0);
-    char *decks = md_format("%s/decks", folder);
-    CHECK(rmdir(decks) == 0 && rmdir(folder) == 0); /* the reader left nothing behind */
+    char *decks = md_format("%s/decks", folder), *inputs = md_format("%s/inputs", folder);
+    CHECK(rmdir(decks) == 0 && rmdir(inputs) == 0 && rmdir(folder) == 0); /* the reader left nothing behind */
+    free(inputs);
     free(decks);
     free(folder);
     return check_finish();

@@ -135,21 +135,76 @@ static void test_real_numbers(void) {
     }
 }
 
+/* Words of other programs, whatever letter is nearer, and slips: an override, and how its message ends. */
+static void test_hints(void) {
+    static const char *const cases[][2] = {
+        {"run.backend=gpu", "; did you mean \"cuda\"?"},
+        {"run.backend=GPU", "; did you mean \"cuda\"?"},
+        {"run.backend=Nvidia", "; did you mean \"cuda\"?"},
+        {"run.backend=OpenMP", "; did you mean \"cpu\"?"},
+        {"run.precision=fp32", "; did you mean \"single\"?"},
+        {"run.precision=half", "; mdmini has no half precision"},
+        {"potential.form=lj/cut", "; did you mean \"lj\"?"},
+        {"potential.form=Lennard-Jones", "; did you mean \"lj\"?"},
+        {"ensemble.thermostat=nvt", "; did you mean \"rescale\"?"},
+        {"ensemble.thermostat=NPT", "; mdmini has no barostat: the box stays as it is"},
+        {"ensemble.thermostat=berendsen", "; mdmini has no thermostat but rescale"},
+        {"neighbor.sorted=yes", "; did you mean \"on\"?"},
+        {"system.boundary=p p p", "; did you mean \"periodic\"?"},
+        {"run.dt=1", "; did you mean \"run.timestep\"?"},
+        {"run.nsteps=1", "; did you mean \"steps\"?"}, /* a slip in its own section goes first */
+        {"system.n=1", "; did you mean \"system.cells, system.atoms\"?"},
+        {"output.thermo=1", "; did you mean \"output.thermo_every\"?"},
+        {"output.commit=1", "; did you mean \"output.commit_frames, output.commit_seconds\"?"},
+        {"output.dump=1", "; did you mean \"output.frames_every\"?"},
+        {"output.dump_every=1", "; did you mean \"output.frames_every\"?"},
+        {"output.nstxout-compressed=1", "; did you mean \"output.frames_every\"?"},
+        {"run.ensemble=nvt", "; did you mean \"ensemble.thermostat\"?"},
+        {"ensemble.tau=1",
+         "; mdmini has no coupling time: ensemble.thermostat = rescale sets the temperature each ensemble.every steps"},
+        {"ensemble.temperature=1", "; did you mean \"ensemble.target\"?"},
+        {"run.temperature=1", "; did you mean \"system.temperature\"?"},
+        {"potential.r_cut=1", "; did you mean \"potential.cutoff\"?"},
+        {"restart.write=1", "; did you mean \"restart.every\"?"},
+        {"ensemble.barostat=1", "; mdmini has no barostat: the box stays as it is"},
+        {"output.rdf_every=1", "; mdmini has no such analysis while it runs; tools/plot.py draws g(r) of a trajectory"},
+        {"output.MSD_every=1", "; mdmini has no such analysis while it runs; tools/plot.py draws g(r) of a trajectory"},
+        {"units=lj", "; mdmini has no units but the reduced ones of Lennard-Jones: sigma, epsilon, mass"},
+        {"units.style=lj", "; mdmini has no units but the reduced ones of Lennard-Jones: sigma, epsilon, mass"},
+        {"barostat.target=1", "; mdmini has no barostat: the box stays as it is"},
+        {"md.dt=1", "; did you mean \"run.timestep\"?"},
+        {"md.steps=1", "; did you mean \"run.steps\"?"},
+        {"dt=1", "; did you mean \"run.timestep\"?"},
+        {"ensemble.thermostatt=none", "; did you mean \"thermostat\"?"},
+        {"system.tmeperatrue=1", "; did you mean \"temperature\"?"},
+        {"output.abc_every=1", "progress"}, /* no hint: the list of what is allowed ends so */
+        {"system.thermostart=1", "masses"},
+        {"run.precision=triple", "mixed"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char *said = NULL;
+        MdDeck *deck = READ(&said, "#\n", cases[k][0]);
+        const size_t n = strlen(said) - 1, n_end = strlen(cases[k][1]); /* less the newline */
+        check_context("%s: %s", cases[k][0], said);
+        CHECK(deck == NULL && n > n_end && strncmp(said + n - n_end, cases[k][1], n_end) == 0);
+        md_deck_destroy(deck);
+        free(said);
+    }
+    check_context("hints");
+    CHECK(refused(
+        WORDS("layer1.txt:1: integrator: a key before any [section]; mdmini has no integrator but velocity Verlet"),
+        "integrator = md\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:1: read \"units lj\"", "(XYZ); mdmini has no units but"), "units lj\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:1: [thermo]: no such section", "did you mean \"output.thermo_every\"?"),
+                  "[thermo]\nevery = 5\n", NULL));
+}
+
 static void test_messages(void) {
     check_context("messages");
     CHECK(
         refused(WORDS("layer1.txt:1: [sytem]: no such section", "did you mean \"system\"?"), "[sytem]\na = 1\n", NULL));
     CHECK(refused(WORDS("layer1.txt:2: run.setps: no such key", "allowed: steps, timestep", "did you mean \"steps\"?"),
                   "[run]\nsetps = 1\n", NULL));
-    /* Names from elsewhere, whatever letter is nearer. */
-    static const char *const elsewhere[][2] = {{"gpu", "cuda"}, {"GPU", "cuda"}, {"Nvidia", "cuda"}, {"OpenMP", "cpu"}};
-    for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++) {
-        char *text = md_format("[run]\nbackend = %s\n", elsewhere[k][0]);
-        char *meant = md_format("did you mean \"%s\"?", elsewhere[k][1]);
-        CHECK(refused(WORDS("layer1.txt:2: run.backend: read", meant), text, NULL));
-        free(text);
-        free(meant);
-    }
     CHECK(!refused(WORDS("did you mean \"cuda\"?"), "[run]\nprecision = gpu\n", NULL));
     CHECK(refused(WORDS("layer1.txt:2: system.steps: no such key", "did you mean \"run.steps\"?"),
                   "[system]\nsteps = 1\n", NULL));
@@ -292,6 +347,7 @@ int main(void) {
     test_types();
     test_whole_numbers();
     test_real_numbers();
+    test_hints();
     test_messages();
     test_former_key();
     test_many_problems();

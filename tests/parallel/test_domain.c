@@ -286,8 +286,8 @@ static void test_refusals(void) {
                "parallel.grid: 8 x 1 x 1: domains would be 2.10 sigma thick along x, and the list reaches 2.80, cutoff "
                "and skin in whole cells: at most 6 along x here");
     check_text(md_domain_misfit(&cube, (const int[3]){1, 7, 1}, 7),
-               "parallel.grid: 1 x 7 x 1: domains would be 0.00 sigma thick along y, and the list reaches 2.80, cutoff "
-               "and skin in whole cells: at most 6 along y here");
+               "parallel.grid: 1 x 7 x 1: there are 6 cells of 2.80 sigma along y, and a domain takes 1, as far as the "
+               "list reaches: at most 6 along y here");
     check_text(
         md_domain_misfit(&cube, (const int[3]){1, 1, 2}, 2),
         "parallel.grid: 1 x 1 x 2: 16.80 sigma are too short along z to be cut: cutoff and skin make 2 cells of them, "

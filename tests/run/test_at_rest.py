@@ -114,6 +114,11 @@ def test_thermostat(checks, folder):
             checks.that(not done.path("log").exists(), f"{precision} {first}: files were touched")
         done = program.run(words, "system.temperature=1e-30", folder=folder)
         checks.that(done.code == 2 and "nothing to scale" in done.stderr, f"{precision}: next to rest: {done.code} {done.stderr}")
+    for temperature, target, said in ((1.44, "1e20", "target: read 1e+20, but the temperature is 1.44 at step 0"),
+                                      (1e-3, "0.01 1e9", "target: read 1e+09, but the temperature is 0.001 at step 0")):
+        done = program.run(deck(folder, ensemble={**rescale, "target": target}, system={"temperature": temperature}, run={"precision": "mixed"}),
+                           folder=folder)
+        checks.that(done.code == 2 and said in done.stderr and "at rest" not in done.stderr, f"{target} from {temperature}: {done.code} {done.stderr}")
     rows = [f"{1.5 * (k % 4)} {1.5 * (k // 4 % 4)} {1.5 * (k // 16)}" for k in range(64)]
     for velocity, code in (("0 0 0", 2), ("3 -1 0.1", 2), (None, 0)):
         text = ["64", 'Lattice="6 0 0 0 6 0 0 0 6" Properties=species:S:1:pos:R:3:velo:R:3']
