@@ -84,13 +84,13 @@ static double slowest(const MdComm *comm, double seconds) {
     return seconds;
 }
 
-/* The rows of a backend on their way: all get a first round before any gets a second. */
+/* The rows of a backend on their way: those that are named all get a first round before any gets a second. */
 typedef struct Tour {
     const MdCeilingsBackend *backend;
     void *machine;
     const MdCeilingsChoice *choice;
     double start_s;
-    bool is_last; /* the rounds after the first; of a single row all of them */
+    bool is_last; /* the rounds after the first; all of them where there is one turn */
 } Tour;
 
 static bool is_spent(const Tour *t) {
@@ -230,12 +230,13 @@ void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const 
     Turn *turns = md_alloc((size_t)n + 1, sizeof *turns, "ceilings");
     for (int k = 0; k < n; k++) turns[k] = turn_of(choice, &results->rows[first + k], backend->most_threads(machine));
     qsort(turns, (size_t)n, sizeof *turns, compare_turns);
-    Tour tour = {backend, machine, choice, md_clock_s(), n == 1};
+    const bool one_turn = n == 1 || choice->n_names == 0;
+    Tour tour = {backend, machine, choice, md_clock_s(), one_turn};
     bool any = false;
     for (;; tour.is_last = true) {
         for (int k = 0; k < n; k++) {
             MdCeilingResult *result = turns[k].result;
-            if (tour.is_last && n > 1 && result->state != MD_CEILING_PASSED) continue; /* also of what is not there */
+            if (tour.is_last && !one_turn && result->state != MD_CEILING_PASSED) continue;
             measure_case(&tour, !any, result);
             any = any || result->state != MD_CEILING_LEFT_OUT;
         }

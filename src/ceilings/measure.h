@@ -92,7 +92,7 @@ bool md_ceilings_agree(const MdComm *comm, bool holds, char reason[MD_CEILING_RE
 #define MD_CEILINGS_ALONE "needs two processes: mpirun -n 2 mdmini --ceilings peers"
 
 /* Measures the rows of a backend and adds what came of them, in the order of the table. They have their turns in the order of
- * the names, those of little work first: all a first round, then each the others. What needs more time than the budget is
+ * the names, those of little work first: all a first round, then each the others; where nothing is named, each all its rounds. What needs more time than the budget is
  * left out, or has fewer rounds. */
 void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,
                          MdCeilingResults *results);

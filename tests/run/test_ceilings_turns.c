@@ -100,7 +100,10 @@ static void test_order(void) {
     CHECK(strcmp(notes.prepared[0]->variant, "read") != 0); /* the first of the table */
     md_ceilings_free(&results);
     results = measure(1e9, 0, NULL, 0);
-    check_context("nothing is named: roofs first");
+    check_context("nothing is named: roofs first, and each row has all its rounds at once");
+    for (int k = 0; k < results.n; k++)
+        CHECK(results.rows[k].n_rounds == (results.rows[k].state == MD_CEILING_PASSED ? MD_CEILING_ROUNDS : 0));
+    CHECK(notes.n_prepared == results.n - 1);
     CHECK(notes.prepared[0]->roof != MD_ROOF_NONE && notes.prepared[1]->roof != MD_ROOF_NONE);
     md_ceilings_free(&results);
 }
