@@ -296,7 +296,7 @@ int main(int argc, char **argv) {
     MdErrors *errors = md_errors_create();
     MdComm *comm = md_comm_create(engine, errors);
     MdStatus status = md_errors_status(errors);
-    const bool speaks = status == MD_OK ? md_comm_is_root(comm) : md_launcher_rank() == 0;
+    const bool speaks = status == MD_OK ? md_comm_is_root(comm) : md_launcher_speaks();
     FILE *nowhere = speaks ? NULL : fopen("/dev/null", "w");
     const Console console = {speaks ? stdout : nowhere, speaks ? stderr : nowhere};
     if (status == MD_OK) status = check_same(comm, command, errors);

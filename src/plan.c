@@ -25,12 +25,12 @@
 #include "simulation.h"
 
 /* Whether another GPU than the one that the deck names by run.device would do: then the deck is at fault. */
-static bool has_other_gpu(const MdBackendOps *cuda, const MdConfig *config) {
-    MdConfig other = *config;
+static bool has_other_gpu(const MdBackendOps *cuda, const MdRecord *r) {
+    MdConfig other = *r->config;
     MdMachine machine;
     MdErrors *ignored = md_errors_create();
     other.run_device = MD_AUTO_INT;
-    const bool has = config->run_device != MD_AUTO_INT && cuda->probe(&other, &machine, ignored) == MD_OK;
+    const bool has = r->config->run_device != MD_AUTO_INT && cuda->probe(&other, r->comm, &machine, ignored) == MD_OK;
     md_errors_destroy(ignored);
     return has;
 }
@@ -38,9 +38,8 @@ static bool has_other_gpu(const MdBackendOps *cuda, const MdConfig *config) {
 /* Without a GPU that can be used: auto takes the cpu, unless another GPU would do than the one that was asked for, and a deck
  * can still be checked. */
 static MdStatus do_without_gpu(MdSimulation *s, const MdBackendOps *cuda, bool only_check, const MdErrors *reasons) {
-    const MdConfig *config = s->record.config;
-    const bool is_asked = cuda && has_other_gpu(cuda, config);
-    if (config->run_backend == MD_BACKEND_AUTO && !is_asked) {
+    const bool is_asked = cuda && has_other_gpu(cuda, &s->record);
+    if (s->record.config->run_backend == MD_BACKEND_AUTO && !is_asked) {
         s->record.backend_reason = md_copy_text(md_errors_text(reasons, 0));
     } else if (cuda && only_check && !is_asked) {
         s->record.no_gpu = md_copy_text(md_errors_text(reasons, 0));
@@ -55,20 +54,21 @@ static MdStatus do_without_gpu(MdSimulation *s, const MdBackendOps *cuda, bool o
 
 /* The backend asked for. auto takes the GPU if it can run there, else the cpu, and the log says why. */
 static MdStatus choose_backend(MdSimulation *s, bool only_check) {
-    if (s->record.config->run_backend != MD_BACKEND_CPU) {
+    MdRecord *r = &s->record;
+    if (r->config->run_backend != MD_BACKEND_CPU) {
         const MdBackendOps *cuda = md_backend_find("cuda");
         MdErrors *reasons = md_errors_create();
         MdStatus status = MD_OK;
         if (!cuda)
             md_fail(reasons, MD_ERROR_INPUT, "run.backend: this program was built without the cuda backend; use cpu");
-        if (cuda && cuda->probe(s->record.config, &s->record.machine, reasons) == MD_OK) s->record.ops = cuda;
+        if (cuda && cuda->probe(r->config, r->comm, &r->machine, reasons) == MD_OK) r->ops = cuda;
         else status = do_without_gpu(s, cuda, only_check, reasons);
         md_errors_destroy(reasons);
-        if (status == MD_OK && s->record.ops) status = md_cpu_set_threads(0, s->record.errors); /* of the reference */
-        if (status != MD_OK || s->record.ops) return status;
+        if (status == MD_OK && r->ops) status = md_cpu_set_threads(0, r->errors); /* of the reference */
+        if (status != MD_OK || r->ops) return status;
     }
-    s->record.ops = md_backend_find("cpu");
-    return s->record.ops->probe(s->record.config, &s->record.machine, s->record.errors);
+    r->ops = md_backend_find("cpu");
+    return r->ops->probe(r->config, r->comm, &r->machine, r->errors);
 }
 
 /* The switches as they will run, checked against what the backend has and what the deck gives. */

@@ -36,6 +36,7 @@ typedef struct MdMachine {
     int n_threads;                           /* of the steps on the cpu; 0 on a GPU */
     char device_uuid[48], device_bus_id[24]; /* of the GPU: `GPU-...`, `0000:1b:00.0`; empty: not known */
     int device_number, compute_capability;   /* as CUDA counts, and 90 for 9.0 */
+    int n_devices;                           /* GPUs that this process sees */
 } MdMachine;
 
 /* Where particles are asked for: each pointer that is not NULL is filled, rows in id order. Arrays of `real` are float
@@ -161,8 +162,8 @@ typedef struct MdBackendOps {
     const char *name;      /* as in run.backend */
     bool bits_follow_grid; /* the same deck may give other bits on another parallel.grid */
 
-    /* Whether there is a machine for it here; describes it. A problem goes to errors. */
-    MdStatus (*probe)(const MdConfig *config, MdMachine *machine, MdErrors *errors);
+    /* Whether there is a machine for it here; describes it. comm: which GPU is that of this rank. A problem goes to errors. */
+    MdStatus (*probe)(const MdConfig *config, const MdComm *comm, MdMachine *machine, MdErrors *errors);
 
     /* Describes its device of that number, from 0; description is empty before. False: it has no such. Why it has none at all goes
      * to errors. */

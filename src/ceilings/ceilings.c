@@ -112,7 +112,7 @@ static void check_processes(const Ceilings *c) {
 static bool find_machine(Ceilings *c, const char *backend, const MdBackendOps *ops, MdErrors *errors) {
     MdMachine machine = {0};
     if (!ops) md_fail(errors, MD_ERROR_INPUT, "run.backend: this program was built without the %s backend", backend);
-    if (!ops || ops->probe(md_deck_config(c->deck), &machine, errors) != MD_OK) return false;
+    if (!ops || ops->probe(md_deck_config(c->deck), c->choice.comm, &machine, errors) != MD_OK) return false;
     md_log(c->log, "%-9s %s; %s\n", backend, machine.name, machine.details);
     c->ops = ops;
     c->machine = machine;

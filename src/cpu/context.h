@@ -299,7 +299,7 @@ MdStatus md_cpu_export_rows(MdCpuContext *c, MdRows *rows);
 MdVariantTable md_cpu_variants(void);
 
 /* plan.c */
-MdStatus md_cpu_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors);
+MdStatus md_cpu_probe(const MdConfig *config, const MdComm *comm, MdMachine *machine, MdErrors *errors);
 bool md_cpu_describe(const MdConfig *config, int number, MdDescription *description, MdErrors *errors);
 MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
 MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan);

@@ -8,7 +8,8 @@
 #include "cpu/threads.h"
 #include "sensors/host.h"
 
-MdStatus md_cpu_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors) {
+MdStatus md_cpu_probe(const MdConfig *config, const MdComm *comm, MdMachine *machine, MdErrors *errors) {
+    (void)comm;
     MdCpuInstructions set;
     MdStatus status = md_cpu_find_instructions(&set, errors);
     if (status == MD_OK) status = md_cpu_set_threads(md_cpu_threads(config), errors);

@@ -125,7 +125,7 @@ static MdStatus create(void **opaque, const MdConfig *config, const MdConfig *as
                        MdErrors *errors) {
     *opaque = NULL;
     int device = 0;
-    MdStatus status = cuda_device_choose(config, &device, errors);
+    MdStatus status = cuda_device_choose(config, system->comm, &device, errors);
     if (status != MD_OK) return status;
     if (system->n_atoms / md_comm_size(system->comm) > max_atoms)
         return md_fail(errors, MD_ERROR_INPUT, "run.backend=cuda: %lld atoms, at most %lld are possible on one GPU",

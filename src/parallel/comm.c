@@ -15,30 +15,35 @@
 
 /* --- who there is --------------------------------------------------------------------------------------------------- */
 
-static MdStatus start(MdComm *comm, const MdCommEngine *engine, int n, MdErrors *errors) {
-    if (!engine)
-        return md_fail(
-            errors, MD_ERROR_INPUT,
-            "%d processes were started, but this program was built without MPI, which joins them to one run: build it "
-            "with MPI (Debian: libopenmpi-dev), or set MDMINI_ALONE=1 if each is a run of its own",
-            n);
+/* Whether this process is one of several that can talk to each other. Where it is not: fails, unless it may be the only one. */
+static bool join(MdComm *comm, const MdCommEngine *engine, MdErrors *errors) {
+    const int told = md_launcher_processes(), n = told > 0 ? told : md_launcher_rank() + 1;
+    const char *or_more = told > 0 ? "" : " or more";
     comm->engine = engine;
-    if (!engine->start(comm, errors)) return MD_ERROR_INPUT;
-    if (comm->size > 1) return MD_OK;
-    engine->finish(comm);
-    return md_fail(errors, MD_ERROR_INPUT,
-                   "%d processes were started, but MPI (%s) sees one alone: use the launcher of the MPI that this "
-                   "program was built "
-                   "with (with Slurm: srun --mpi=pmix), or set MDMINI_ALONE=1 if each is a run of its own",
-                   n, comm->library);
+    if (engine) {
+        if (!engine->start(comm, errors)) return false;
+        if (comm->size > 1) return true;
+        engine->finish(comm);
+    }
+    if (n == 1) return false;
+    if (!engine)
+        md_fail(errors, MD_ERROR_INPUT,
+                "%d%s processes were started, but this program was built without MPI, which joins them to one run: "
+                "build it with MPI (Debian: libopenmpi-dev), or set MDMINI_ALONE=1 if each is a run of its own",
+                n, or_more);
+    else
+        md_fail(errors, MD_ERROR_INPUT,
+                "%d%s processes were started, but MPI (%s) sees one alone: use the launcher of the MPI that this "
+                "program was built with (with Slurm: srun --mpi=%s), or set MDMINI_ALONE=1 if each is a run of its own",
+                n, or_more, comm->library, strncmp(comm->library, "Open MPI", 8) == 0 ? "pmix" : "pmi2");
+    return false;
 }
 
 MdComm *md_comm_create(const MdCommEngine *engine, MdErrors *errors) {
-    const int n = md_launcher_processes();
-    if (n == 1) return NULL;
+    if (md_launcher_processes() == 1) return NULL;
     MdComm *comm = md_alloc(1, sizeof *comm, "communicator");
     comm->patience_s = INFINITY;
-    if (start(comm, engine, n, errors) != MD_OK) {
+    if (!join(comm, engine, errors)) {
         md_free(comm);
         return NULL;
     }
@@ -76,6 +81,7 @@ int md_comm_rank(const MdComm *comm) { return comm ? comm->rank : 0; }
 int md_comm_size(const MdComm *comm) { return comm ? comm->size : 1; }
 bool md_comm_is_root(const MdComm *comm) { return md_comm_rank(comm) == 0; }
 int md_comm_node_size(const MdComm *comm) { return comm ? comm->node_size : 1; }
+int md_comm_node_rank(const MdComm *comm) { return comm ? comm->node_rank : md_launcher_local_rank(); }
 const char *md_comm_host(const MdComm *comm, int rank) { return comm->hosts[rank]; }
 const char *md_comm_library(const MdComm *comm) { return comm ? comm->library : ""; }
 

@@ -5,7 +5,7 @@
  * others; after md_comm_set_patience it does so for a limited time, then names the ranks that do not answer, and ends the run.
  *
  * MPI is behind this header, in comm_mpi.c alone, and is started only where a launcher (mpirun, srun) has started
- * several processes: `mdmini deck` by itself stays a plain program. */
+ * several processes, or does not say how many: `mdmini deck` by itself stays a plain program. */
 #ifndef MD_PARALLEL_COMM_H
 #define MD_PARALLEL_COMM_H
 
@@ -39,7 +39,9 @@ bool md_comm_takes_device_memory(const MdComm *comm);
 int md_comm_rank(const MdComm *comm);
 int md_comm_size(const MdComm *comm);
 bool md_comm_is_root(const MdComm *comm);  /* rank 0, which writes the files and the log */
-int md_comm_node_size(const MdComm *comm); /* ranks of its node */
+int md_comm_node_size(const MdComm *comm); /* ranks of its node, */
+int md_comm_node_rank(
+    const MdComm *comm); /* and its number among them; of one process, the one that its launcher tells */
 const char *md_comm_host(const MdComm *comm, int rank);
 /* What the processes are joined by, for the log: "Open MPI v4.1.4"; empty for one process. */
 const char *md_comm_library(const MdComm *comm);

@@ -96,6 +96,7 @@ static void wait_for(const MdComm *comm, int n, MPI_Request *requests) {
 static void find_node(MdComm *comm) {
     MPI_Comm node;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &comm->node_rank);
     MPI_Comm_size(node, &comm->node_size);
     MPI_Comm_free(&node);
 }
@@ -116,24 +117,38 @@ static void name_library(char name[MD_LIBRARY_NAME_SIZE]) {
         n += snprintf(name + n, MD_LIBRARY_NAME_SIZE - (size_t)n, "%s%s", n ? " " : "", word);
 }
 
+/* A function of this program and its libraries; NULL: they have none of this name. */
+static void *find_function(const char *name) {
+    void *program = dlopen(NULL, RTLD_NOW);
+    return program ? dlsym(program, name) : NULL;
+}
+
 /* Whether MPI is CUDA-aware. The query is an extension, which some libraries have, and fewer headers: it is looked for
  * when the program runs. */
 static bool takes_device_memory(void) {
     int (*query)(void) = NULL;
-    void *program = dlopen(NULL, RTLD_NOW), *function = program ? dlsym(program, "MPIX_Query_cuda_support") : NULL;
+    void *function = find_function("MPIX_Query_cuda_support");
     memcpy(&query, &function, sizeof function);
     return query && query() == 1;
 }
 
+/* MPICH without PMIx that is started by a launcher with nothing else: from version 5 on it would end the process. */
+static bool is_without_launcher(const char *library) {
+    return strncmp(library, "MPICH", 5) == 0 && (getenv("PMIX_RANK") || getenv("PMIX_NAMESPACE")) &&
+           !getenv("PMI_FD") && !getenv("PMI_PORT") && !find_function("PMIx_Init");
+}
+
 static bool start(MdComm *comm, MdErrors *errors) {
     int granted;
+    name_library(comm->library); /* which may be asked before MPI is started */
+    comm->size = 1;
+    if (is_without_launcher(comm->library)) return true;
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &granted) != MPI_SUCCESS) {
         md_fail(errors, MD_ERROR_INPUT, "MPI could not be started");
         return false;
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &comm->size);
-    name_library(comm->library);
     comm->serves_threads = granted == MPI_THREAD_MULTIPLE;
     comm->takes_device_memory = takes_device_memory();
     find_node(comm);
@@ -145,6 +160,7 @@ static bool start(MdComm *comm, MdErrors *errors) {
 /* Communicators are left to MPI_Finalize: to free one is collective, and ranks may come to it in different order after an error. */
 static void finish(MdComm *comm) {
     State *state = comm->state;
+    if (!state) return; /* MPI was not started */
     md_free(state->requests);
     md_free(state);
     if (!comm->is_duplicate) MPI_Finalize();

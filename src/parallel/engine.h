@@ -12,7 +12,7 @@ enum { MD_HOST_NAME_SIZE = 64, MD_LIBRARY_NAME_SIZE = 128 };
 
 typedef struct MdComm {
     const struct MdCommEngine *engine;
-    int rank, size, node_size;
+    int rank, size, node_rank, node_size;
     char (*hosts)[MD_HOST_NAME_SIZE]; /* [size] */
     char library[MD_LIBRARY_NAME_SIZE];
     bool serves_threads, takes_device_memory;
@@ -22,7 +22,7 @@ typedef struct MdComm {
 } MdComm;
 
 typedef struct MdCommEngine {
-    /* rank, size, node_size, library, serves_threads, takes_device_memory and state. Whether it has started; the problem goes to errors. */
+    /* The fields of *comm, or only library and size, where that is 1. Whether this went well; the problem goes to errors. */
     bool (*start)(MdComm *comm, MdErrors *errors);
     void (*finish)(MdComm *comm);           /* of the first one, which is the last to go: ends the library as well */
     void *(*duplicate)(const MdComm *comm); /* the state of another */

@@ -48,7 +48,8 @@ void md_balance_gather(const MdComm *comm, const MdStatistics *own, MdBalance *b
 }
 
 void md_balance_gather_gpus(const MdComm *comm, const MdMachine *machine, MdBalance *balance) {
-    MdRankGpu own = {.number = machine->device_total_bytes > 0 ? machine->device_number : -1};
+    MdRankGpu own = {.number = machine->device_total_bytes > 0 ? machine->device_number : -1,
+                     .n_seen = machine->n_devices};
     double none = own.number < 0;
     if (!comm) return;
     md_comm_largest(comm, &none, 1);
@@ -74,6 +75,26 @@ int md_balance_count_hosts(const MdComm *comm) {
     return n;
 }
 
+/* GPUs are told apart by their UUIDs: the number is 0 for all ranks where each sees its own GPU alone. */
+static bool share_a_gpu(const MdComm *comm, const MdRankGpu *gpus, int rank, int other) {
+    return share_a_host(comm, rank, other) && strcmp(gpus[rank].uuid, gpus[other].uuid) == 0;
+}
+
+static int first_on_gpu(const MdComm *comm, const MdRankGpu *gpus, int rank) {
+    int first = 0;
+    while (!share_a_gpu(comm, gpus, rank, first)) first++;
+    return first;
+}
+
+/* Whether the number of its GPU is that of another on its host as well. */
+static bool is_ambiguous(const MdComm *comm, const MdRankGpu *gpus, int rank) {
+    for (int other = 0; other < md_comm_size(comm); other++)
+        if (gpus[rank].number == gpus[other].number && share_a_host(comm, rank, other) &&
+            !share_a_gpu(comm, gpus, rank, other))
+            return true;
+    return false;
+}
+
 /* A line for each of the first hosts. */
 static void log_gpus(MdLog *log, const char *prefix, const MdComm *comm, const MdRankGpu *gpus) {
     const int most = 16, size = md_comm_size(comm);
@@ -81,9 +102,11 @@ static void log_gpus(MdLog *log, const char *prefix, const MdComm *comm, const M
     for (int rank = 0; rank < size && n < most; rank++) {
         if (!is_first_on_host(comm, rank)) continue;
         md_log(log, "%s          %s:", prefix, md_comm_host(comm, rank));
-        for (int other = rank; other < size; other++)
-            if (share_a_host(comm, rank, other))
-                md_log(log, "%s rank %d on GPU %d", other > rank ? "," : "", other, gpus[other].number);
+        for (int other = rank; other < size; other++) {
+            if (!share_a_host(comm, rank, other)) continue;
+            md_log(log, "%s rank %d on GPU %d", other > rank ? "," : "", other, gpus[other].number);
+            if (is_ambiguous(comm, gpus, other)) md_log(log, " (%s)", gpus[other].uuid);
+        }
         md_log(log, "\n");
         n++;
     }
@@ -99,19 +122,36 @@ static double least_atoms(const MdConfig *config) {
     }
 }
 
-static bool share_gpus(const MdComm *comm, const MdRankGpu *gpus) {
+/* Whether a rank sees more GPUs than the ranks of its host use. */
+static bool sees_idle_gpu(const MdComm *comm, const MdRankGpu *gpus, int rank) {
+    int n_used = 0;
+    for (int other = 0; other < md_comm_size(comm); other++)
+        n_used += share_a_host(comm, rank, other) && first_on_gpu(comm, gpus, other) == other;
+    return n_used < gpus[rank].n_seen;
+}
+
+/* The first rank that shares the GPU of a rank before it, while it sees an idle one or not; -1: there is none. */
+static int find_sharing(const MdComm *comm, const MdRankGpu *gpus, bool beside_idle) {
     for (int rank = 1; gpus && rank < md_comm_size(comm); rank++)
-        for (int other = 0; other < rank; other++)
-            if (strcmp(gpus[rank].uuid, gpus[other].uuid) == 0) return true;
-    return false;
+        if (first_on_gpu(comm, gpus, rank) < rank && sees_idle_gpu(comm, gpus, rank) == beside_idle) return rank;
+    return -1;
+}
+
+char *md_balance_warning(const MdComm *comm, const MdConfig *config, const MdRankGpu *gpus) {
+    const int rank = find_sharing(comm, gpus, true);
+    if (rank < 0) return NULL;
+    return md_format("ranks %d and %d share GPU %d of %s, and another GPU there is idle: %s",
+                     first_on_gpu(comm, gpus, rank), rank, gpus[rank].number, md_comm_host(comm, rank),
+                     config->run_device == MD_AUTO_INT
+                         ? "show all ranks the same GPUs in the same order (CUDA_VISIBLE_DEVICES)"
+                         : "with run.device = auto each rank takes another one");
 }
 
 static void log_notes(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms,
                       const MdRankGpu *gpus) {
     const double least = least_atoms(config);
-    if (share_gpus(comm, gpus))
-        md_log(log, "%snote      ranks share a GPU, which takes turns between them: one rank would be faster\n",
-               prefix);
+    if (find_sharing(comm, gpus, false) >= 0)
+        md_log(log, "%snote      ranks share a GPU by time slicing: one rank would be faster\n", prefix);
     else if (least == INFINITY)
         md_log(log, "%snote      this transport makes several GPUs slower than one: they add memory, not speed\n",
                prefix);

@@ -26,6 +26,7 @@ typedef struct MdRankSpread {
 typedef struct MdRankGpu {
     char uuid[48];
     int32_t number; /* as CUDA counts on its host */
+    int32_t n_seen; /* GPUs that the rank sees */
 } MdRankGpu;
 
 typedef struct MdBalance {
@@ -46,6 +47,9 @@ int md_balance_count_hosts(const MdComm *comm);
  * of all ranks. */
 void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms,
                           const MdRankGpu *gpus);
+
+/* Ranks that share a GPU while another of their host is idle, and what to change; NULL: there are none. From md_format. */
+char *md_balance_warning(const MdComm *comm, const MdConfig *config, const MdRankGpu *gpus);
 
 /* The table of the figures; nothing for one process. */
 void md_balance_log(MdLog *log, const MdComm *comm, const MdBalance *balance);

@@ -120,8 +120,8 @@ static void warn_of_file_size(MdRecord *r, const char *prefix) {
     free(text);
 }
 
-static void warn_of_places(MdRecord *r, const char *prefix) {
-    char *text = md_places_warning(r);
+/* text: NULL, or from md_format. */
+static void warn_of(MdRecord *r, const char *prefix, char *text) {
     if (text) log_warning(r, prefix, text);
     free(text);
 }
@@ -143,6 +143,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
     if (kernels) md_log(r->log, "%skernels   of %s (MDMINI_KERNELS): NOT those of this program\n", prefix, kernels);
     warn_of_threads(r, prefix);
     md_balance_log_ranks(r->log, prefix, r->comm, r->config, r->plan.n_atoms, r->balance.gpus);
+    warn_of(r, prefix, md_balance_warning(r->comm, r->config, r->balance.gpus));
     if (r->backend_reason) md_log(r->log, "%s          (auto: %s)\n", prefix, r->backend_reason);
     log_unused(r, prefix);
     md_log(r->log, "%ssystem    %lld atoms in %d dimensions, box", prefix, (long long)r->plan.n_atoms, box->dimension);
@@ -155,7 +156,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
         md_log(r->log, "\n");
     }
     md_advice_log_types(r, prefix);
-    warn_of_places(r, prefix);
+    warn_of(r, prefix, md_places_warning(r));
     if (r->plan.file_velocities)
         md_log(r->log, "%sstart     velocities are those of %s, less their mean\n", prefix, r->config->system_file);
     log_file_note(r, prefix);

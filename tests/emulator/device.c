@@ -67,7 +67,26 @@ int emulator_occupancy(unsigned threads, size_t shared_bytes) {
     return (int)blocks;
 }
 
-static int n_devices(void) { return (int)emulator_setting("MDMINI_EMULATOR_DEVICES", 1); }
+/* Of those that CUDA_VISIBLE_DEVICES names by numbers, up to the first that is not there; -1: device d is not visible. */
+static int number_on_machine(int d) {
+    const int n_there = (int)emulator_setting("MDMINI_EMULATOR_DEVICES", 1);
+    const char *text = getenv("CUDA_VISIBLE_DEVICES");
+    int number = d;
+    for (int k = 0; text && k <= d; k++) {
+        char *end;
+        number = (int)strtol(text, &end, 10);
+        if (end == text || number < 0 || number >= n_there) return -1;
+        text = end + (*end == ',');
+    }
+    return number < n_there ? number : -1;
+}
+
+static int n_devices(void) {
+    int n = 0;
+    while (number_on_machine(n) >= 0) n++;
+    return n;
+}
+
 static _Thread_local int device;
 
 EMULATOR_API cudaError_t cudaGetDeviceCount(int *count) {
@@ -108,7 +127,7 @@ EMULATOR_API cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int d
     const EmulatorGpu *g = emulator_gpu();
     memset(p, 0, sizeof *p);
     snprintf(p->name, sizeof p->name, "emulated GPU");
-    for (int k = 0; k < 16; k++) p->uuid.bytes[k] = (char)(16 * k + d); /* GPU-00102030-4050-... */
+    for (int k = 0; k < 16; k++) p->uuid.bytes[k] = (char)(16 * k + number_on_machine(d)); /* GPU-00102030-4050-... */
     p->totalGlobalMem = EMULATOR_MEMORY;
     p->sharedMemPerBlock = EMULATOR_SHARED;
     p->sharedMemPerBlockOptin = g->shared_opt_in;
@@ -190,12 +209,15 @@ EMULATOR_API cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr 
 }
 
 EMULATOR_API cudaError_t cudaDeviceGetPCIBusId(char *text, int size, int d) {
-    snprintf(text, (size_t)size, "0000:00:%02x.0", d);
+    snprintf(text, (size_t)size, "0000:00:%02x.0", (unsigned)number_on_machine(d));
     return cudaSuccess;
 }
 
 EMULATOR_API cudaError_t cudaDeviceGetByPCIBusId(int *d, const char *text) {
-    if (sscanf(text, "0000:00:%x.0", (unsigned *)d) == 1 && *d < n_devices()) return cudaSuccess;
+    unsigned number = 0;
+    if (sscanf(text, "0000:00:%x.0", &number) == 1)
+        for (*d = 0; *d < n_devices(); ++*d)
+            if (number_on_machine(*d) == (int)number) return cudaSuccess;
     return emulator_error(cudaErrorInvalidDevice);
 }
 

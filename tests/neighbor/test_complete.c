@@ -182,7 +182,7 @@ static int64_t n_atoms_for(const MdBackendOps *ops, const MdConfig *config) {
     const char *text = getenv("MDMINI_TEST_ATOMS");
     MdMachine machine = {0};
     MdErrors *errors = md_errors_create();
-    if (ops->probe(config, &machine, errors) != MD_OK) md_errors_print(errors, stdout);
+    if (ops->probe(config, NULL, &machine, errors) != MD_OK) md_errors_print(errors, stdout);
     md_errors_destroy(errors);
     return text ? strtoll(text, NULL, 10) : strstr(machine.name, "emulated") ? 2000 : 32000;
 }

@@ -1,12 +1,17 @@
-/* What ranks find together, with threads in the place of processes: values, what one deals to another, agreement. */
+/* What ranks find together, with threads in the place of processes: values, what one deals to another, agreement. And what launchers tell
+ * of themselves, and what becomes of processes that MPI does not join. */
+#define _POSIX_C_SOURCE 200809L
 #include "parallel/comm.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "check.h"
+#include "parallel/engine.h"
+#include "parallel/launcher.h"
 #include "physics/split_sum.h"
 #include "thread_ranks.h"
 
@@ -120,8 +125,128 @@ static void test_agreement(void) {
     }
 }
 
+/* --- launchers ------------------------------------------------------------------------------------------------------- */
+
+#define BATCH    "SLURM_PROCID=0 SLURM_LOCALID=0 " /* in a batch script, which mpirun hands on */
+#define OPEN_MPI "OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_LOCAL_RANK=1 "
+#define HYDRA    "PMI_SIZE=4 PMI_RANK=3 MPI_LOCALRANKID=1 PMI_FD=8 "
+#define STEP     "SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=3 SLURM_LOCALID=1 "
+#define PRTERUN  "PMIX_RANK=3 PMIX_NAMESPACE=prterun-host-17@1 "
+
+static const struct {
+    const char *environment;
+    int processes, rank, local_rank;
+} launched[] = {
+    {"", 1, 0, 0},
+    {BATCH, 1, 0, 0},
+    {STEP, 4, 3, 1},
+    {STEP "PMIX_RANK=3 PMIX_NAMESPACE=slurm.pmix.17.0", 4, 3, 1},
+    {STEP "PMI_SIZE=4 PMI_RANK=3 PMI_FD=8", 4, 3, 1},
+    {OPEN_MPI, 4, 3, 1},
+    {BATCH OPEN_MPI "PMIX_RANK=3 PMIX_NAMESPACE=17", 4, 3, 1},
+    {BATCH HYDRA "SLURM_STEP_NUM_TASKS=1", 4, 3, 1},
+    {BATCH HYDRA "SLURM_STEP_NUM_TASKS=2", 4, 3, 1},
+    {BATCH "MV2_COMM_WORLD_SIZE=4 MV2_COMM_WORLD_RANK=3 MV2_COMM_WORLD_LOCAL_RANK=1", 4, 3, 1},
+    {BATCH "PMI_SIZE=4 PMI_RANK=3 PMI_LOCAL_RANK=1", 4, 3, 1},
+    {PRTERUN, 0, 3, 3},
+    {BATCH PRTERUN, 0, 3, 3},
+    {BATCH PRTERUN "SLURM_STEP_NUM_TASKS=2", 0, 3, 3},
+    {"PMIX_RANK=3", 0, 3, 3},
+    {"PMIX_NAMESPACE=17", 0, 0, 0},
+    {BATCH "PMI_ID=3 PMI_PORT=host:17 MPI_LOCALRANKID=1", 0, 3, 1},
+    {"PMI_ID=3", 1, 0, 0},
+    {STEP "OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 PMIX_RANK=0 PMIX_NAMESPACE=17", 1,
+     3, 1}, /* in each task mpirun -n 1 */
+    {STEP "MDMINI_ALONE=1", 1, 3, 1},
+    {PRTERUN "MDMINI_ALONE=1", 1, 3, 3},
+    {OPEN_MPI "MDMINI_ALONE=0", 4, 3, 1},
+    {"PMI_SIZE=x PMI_RANK=-1 MPI_LOCALRANKID=", 1, 0, 0},
+};
+
+static void change_environment(const char *words, bool set) {
+    char text[256], *at = NULL;
+    snprintf(text, sizeof text, "%s", words);
+    for (char *word = strtok_r(text, " ", &at); word; word = strtok_r(NULL, " ", &at)) {
+        char *value = strchr(word, '=');
+        *value = '\0';
+        if (set) setenv(word, value + 1, 1);
+        else unsetenv(word);
+    }
+}
+
+static void test_launchers(void) {
+    for (size_t k = 0; k < sizeof launched / sizeof *launched; k++) {
+        check_context("%s", launched[k].environment);
+        change_environment(launched[k].environment, true);
+        CHECK(md_launcher_processes() == launched[k].processes);
+        CHECK(md_launcher_rank() == launched[k].rank);
+        CHECK(md_comm_node_rank(NULL) == launched[k].local_rank);
+        change_environment(launched[k].environment, false);
+    }
+}
+
+static int n_started, n_ended;
+static bool start_alone(MdComm *comm, MdErrors *errors) {
+    (void)errors;
+    comm->size = 1;
+    strcpy(comm->library, getenv("LIBRARY"));
+    n_started++;
+    return true;
+}
+static void finish_alone(MdComm *comm) {
+    (void)comm;
+    n_ended++;
+}
+
+/* Processes of which MPI sees one alone. NULL: it may be alone. */
+static const struct {
+    const char *environment, *told, *hint;
+    bool speaks;
+} unjoined[] = {
+    {PRTERUN "LIBRARY=MPICH", "4 or more processes were started, but MPI (MPICH) sees one alone: ", "--mpi=pmi2",
+     false},
+    {"PMIX_RANK=1 LIBRARY=Intel(R)", "2 or more processes were started, but MPI (Intel(R)) sees one", "--mpi=pmi2",
+     true},
+    {"PMIX_RANK=0 LIBRARY=MPICH", NULL, NULL, false},
+    {"PMI_ID=0 PMI_PORT=host:17 LIBRARY=MPICH", NULL, NULL, false},
+    {STEP "LIBRARY=MPICH", "4 processes were started, but MPI (MPICH) sees one alone: ", "--mpi=pmi2", false},
+    {"SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=0 LIBRARY=MPICH", "4 processes were started, but", "--mpi=pmi2", true},
+};
+
+static void test_unjoined(void) {
+    static const MdCommEngine alone = {.start = start_alone, .finish = finish_alone};
+    for (size_t k = 0; k < sizeof unjoined / sizeof *unjoined; k++) {
+        MdErrors *errors = md_errors_create();
+        check_context("%s", unjoined[k].environment);
+        change_environment(unjoined[k].environment, true);
+        CHECK(!md_comm_create(&alone, errors));
+        CHECK(n_started == (int)k + 1);
+        CHECK(n_ended == n_started);
+        CHECK(md_errors_count(errors) == (unjoined[k].told != NULL));
+        if (unjoined[k].told && CHECK(md_errors_count(errors) == 1)) {
+            CHECK(strstr(md_errors_text(errors, 0), unjoined[k].told));
+            CHECK(strstr(md_errors_text(errors, 0), unjoined[k].hint));
+            CHECK(md_launcher_speaks() == unjoined[k].speaks);
+        }
+        change_environment(unjoined[k].environment, false);
+        md_errors_destroy(errors);
+    }
+    MdErrors *errors = md_errors_create();
+    check_context("a program without MPI");
+    setenv("PMIX_RANK", "0", 1);
+    CHECK(!md_comm_create(NULL, errors) && md_errors_count(errors) == 0);
+    setenv("PMIX_RANK", "1", 1);
+    CHECK(
+        !md_comm_create(NULL, errors) && md_errors_count(errors) == 1 &&
+        strstr(md_errors_text(errors, 0), "2 or more processes were started, but this program was built without MPI"));
+    unsetenv("PMIX_RANK");
+    md_errors_destroy(errors);
+}
+
 int main(void) {
     for (int n = 1; n <= MOST_RANKS; n++) test_values(n);
     test_agreement();
+    test_launchers();
+    test_unjoined();
     return check_finish();
 }

@@ -204,6 +204,43 @@ def test_slower(checks, folder):
         checks.that((told in many) == (transport != "direct"), f"{transport}, 87,808 atoms: {many}")
 
 
+# What Slurm sets in a batch script, which mpirun hands on, and in the step by which mpiexec of MPICH starts its proxies.
+BATCH = {"SLURM_PROCID": "0", "SLURM_LOCALID": "0"}
+STEP = {**BATCH, "SLURM_STEP_NUM_TASKS": "1"}
+
+
+def test_which(checks, folder):
+    """Which GPU a rank takes, and what is said of ranks that share one."""
+    if "emulated GPU" not in program.run("--device", folder=folder).stdout:
+        print("test_which: not run: not on the emulated GPU")
+        return
+    deck, mdmini, script = program.write_deck(folder, "which", **MELT).name, os.environ["MDMINI"], folder / "rank.sh"
+    two, each_its_own = {"MDMINI_EMULATOR_DEVICES": "2"}, "0 on GPU 0, rank 1 on GPU 1\n"
+    shared, idle = "ranks share a GPU", "ranks 0 and 1 share GPU"
+    for n, words, environment, visible, told, untold in (  # visible: CUDA_VISIBLE_DEVICES of both ranks
+            (2, [], two, (), [each_its_own], [shared, idle]),
+            (2, [], {**two, **BATCH}, (), [each_its_own], [shared, idle]),
+            (2, [], {**two, **STEP}, (), [each_its_own], [shared, idle]),
+            (4, [], two, (), ["rank 1 on GPU 1, rank 2 on GPU 0, rank 3 on GPU 1", shared], [idle]),
+            (2, ["run.device=0"], two, (), ["rank 1 on GPU 0", idle, "with run.device = auto"], [shared]),
+            (2, [], two, ("0,1", "1,0"), ["rank 1 on GPU 1", idle, "same GPUs in the same order"], [shared]),
+            (2, [], two, ("0", "1"), ["0 on GPU 0 (GPU-00102030-", "1 on GPU 0 (GPU-01112131-"], [shared, idle]),
+            (2, [], two, ("0", "0"), ["0 on GPU 0, rank 1 on GPU 0", shared], [idle])):
+        choice = "".join(f"[ $OMPI_COMM_WORLD_RANK$PMI_RANK = {rank} ] && export CUDA_VISIBLE_DEVICES={own}\n" for rank, own in enumerate(visible))
+        script.write_text(f'#!/bin/sh\n{choice}exec "{mdmini}" "$@"\n')
+        script.chmod(0o755)
+        os.environ["MDMINI"] = str(script)
+        done = ranks.run(n, "--check", deck, "parallel.transport=staged", *words, folder=folder, **environment)
+        os.environ["MDMINI"] = mdmini
+        said = done.stdout.replace("\n# ", "\n")
+        checks.that(done.code == 0 and all(text in said for text in told) and not any(text in said for text in untold),
+                    f"{n} ranks, {words}, {environment}, {visible}: {done.code}, {said[:900]}{done.stderr[-300:]}")
+    for environment in (BATCH, STEP):
+        done = ranks.run(2, "--check", deck, folder=folder, MDMINI_ALONE="1", **two, **environment)
+        used = [done.stdout.count(f"emulated GPU; GPU {number},") for number in (0, 1)]
+        checks.that(done.code == 0 and used == [1, 1], f"MDMINI_ALONE=1, {environment}: {done.code}, {done.stdout[:900]}")
+
+
 def test_nodes(checks, folder):
     """Ranks that have names of two nodes: auto takes NCCL, which finds its way between them."""
     library, sizes = os.environ.get("OTHER_NODES"), [n for n in (4, 2) if "nccl" in ranks.transports(n)]
@@ -223,4 +260,4 @@ def test_nodes(checks, folder):
 if __name__ == "__main__":
     ranks.require()
     ranks.require_gpu()
-    run_tests(test_bits, test_shorter_lists, test_bound, test_slower, test_nodes)
+    run_tests(test_bits, test_shorter_lists, test_bound, test_slower, test_which, test_nodes)

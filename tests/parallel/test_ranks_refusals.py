@@ -3,6 +3,7 @@ nothing written. Processes that belong to different runs are told apart.
 
 Of tests/deck/bad/ every fourth deck is here: its messages over ranks are those of one process."""
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -203,8 +204,38 @@ def test_other_runs(checks, folder):
         checks.that(not different, f"MDMINI_ALONE=1, {name}: {different}")
 
 
+def test_unknown_number(checks, folder):
+    """A launcher that does not say how many it has started, as prterun, which sets less than the mpirun that is made of it: MPI is asked.
+    Where it sees one alone, and there are others, these say so."""
+    folder, mdmini, script = Path(folder), os.environ["MDMINI"], Path(folder) / "rank.sh"
+    deck, mpich_5 = small_deck(folder), os.environ.get("MPICH_5")
+    whole = program.run(deck, "run.backend=cpu", "output.name=whole", folder=folder, name="whole")
+    if "PMIX_RANK" not in subprocess.run([ranks.LAUNCHER, "-n", "1", "env"], env={**os.environ, **ranks.ENVIRONMENT},
+                                         capture_output=True, text=True).stdout:
+        print("test_unknown_number: not run: the launcher does not speak PMIx")
+        return
+    hidden = "for name in $(env | sed -n 's/^\\(%s[A-Za-z0-9_]*\\)=.*/\\1/p'); do unset $name; done\n"
+    for prefix, n, joined in (("OMPI_COMM_", 2, True), ("OMPI_COMM_", 1, False), ("OMPI_", 1, False), ("OMPI_", 2, False)):
+        script.write_text(f'#!/bin/sh\n{hidden % prefix}exec "{mdmini}" "$@"\n')
+        script.chmod(0o755)
+        os.environ["MDMINI"] = str(script)
+        done = ranks.run(n, deck, "run.backend=cpu", "output.existing=overwrite", folder=folder)
+        os.environ["MDMINI"] = mdmini
+        told = errors_of(done)
+        if n == 2 and not joined:  # so that the MPI, too, takes itself for alone
+            checks.that(done.code == 2 and len(told) == 1 and "2 or more processes were started, but MPI (" in told[0] and
+                        "MDMINI_ALONE=1" in told[0], f"{prefix}, {n}: {done.code}, {told}")
+            continue
+        different = ranks.differences(whole.path("h5"), folder / "melt.h5")
+        checks.that(done.code == 0 and not told and not different and ("2 processes" in done.stdout) == joined,
+                    f"{prefix}, {n}: {done.code}, {different}, {done.last_lines()}")
+    if mpich_5:
+        check_refusal(checks, folder, 2, [deck], "2 processes were started, but MPI (MPICH Version: 5.0.2) sees one alone", "srun --mpi=pmi2",
+                      LD_PRELOAD=mpich_5)
+
+
 if __name__ == "__main__":
     ranks.require()
     all_checks = program.Checks()
-    all_checks.run(test_of_ranks, test_of_cuda, test_without, test_bad_decks, test_processors, test_other_runs)
+    all_checks.run(test_of_ranks, test_of_cuda, test_without, test_bad_decks, test_processors, test_other_runs, test_unknown_number)
     all_checks.finish()

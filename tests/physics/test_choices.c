@@ -76,7 +76,7 @@ static int count_multiprocessors(MdMachine *machine) {
     const MdConfig config = state_config();
     MdErrors *errors = md_errors_create();
     int n = 0;
-    if (CHECK(ops->probe(&config, machine, errors) == MD_OK)) {
+    if (CHECK(ops->probe(&config, NULL, machine, errors) == MD_OK)) {
         const char *at = strstr(machine->details, " SMs");
         while (at && at > machine->details && at[-1] >= '0' && at[-1] <= '9') at--;
         CHECK(at && sscanf(at, "%d SMs", &n) == 1 && n > 0);

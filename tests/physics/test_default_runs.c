@@ -164,7 +164,7 @@ int main(void) {
     MdErrors *errors = md_errors_create();
     ops = walk_cuda(&base);
     if (!ops) return walk_no_cuda();
-    if (CHECK(ops->probe(&base, &machine, errors) == MD_OK)) {
+    if (CHECK(ops->probe(&base, NULL, &machine, errors) == MD_OK)) {
         test_default_runs(machine.compute_capability);
         test_crowds();
         test_ways_out();

@@ -1,4 +1,4 @@
-"""Runs of several processes under mpirun: started with a time limit, met on their way, compared with a run of one."""
+"""Runs of several processes under a launcher: started with a time limit, met on their way, compared with a run of one."""
 import contextlib
 import functools
 import os
@@ -17,7 +17,7 @@ import numpy
 
 import program
 
-LAUNCHER = shutil.which("mpirun")
+LAUNCHER = shutil.which(os.environ.get("MDMINI_TEST_LAUNCHER") or "mpirun")  # of the MPI of the build: MPIEXEC_EXECUTABLE
 # Two processors are shared by eight ranks, which Open MPI has to be told; and containers run as root. Threads would only
 # take turns. For another MPI these are words without a meaning.
 ENVIRONMENT = {
@@ -33,13 +33,13 @@ MARK = "MDMINI_TEST_RUN"  # of all processes of one start
 def why_not():
     """Why two processes cannot run together here; empty where they can."""
     if not LAUNCHER:
-        return "there is no mpirun"
+        return "there is no launcher, such as mpirun"
     with program.temporary_folder() as folder:
         told = run(2, "--check", folder=folder).stderr
     if "was built without MPI" in told:
         return "the program was built without MPI"
     can_start = "no deck" in told or "mdmini: error" in told
-    return "" if can_start else f"mpirun cannot start two processes here: {told.strip()[-300:]}"
+    return "" if can_start else f"{LAUNCHER} cannot start two processes here: {told.strip()[-300:]}"
 
 
 def require():
@@ -69,8 +69,8 @@ class Ranks:
         for k, (n, arguments) in enumerate(parts):
             words += [":"] * (k > 0) + ["-n", str(n)]
             # the first one that ends with a code has the launcher kill the others: so it waits for theirs
-            words += ["bash", "-c", f'"$@"; echo $? >"$0/${RANK_NAMES[0]}"; for k in {{1..100}}; do [ $(ls "$0" | wc -l) -lt {n_ranks} ] || break; '
-                      f'sleep 0.05; done; exit $(cat "$0/${RANK_NAMES[0]}")', str(codes)] if codes else []
+            words += ["bash", "-c", f'rank=${{OMPI_COMM_WORLD_RANK-$PMI_RANK}}; "$@"; echo $? >"$0/$rank"; for k in {{1..100}}; do [ $(ls "$0" | wc -l) -lt {n_ranks} ] || break; '
+                      f'sleep 0.05; done; exit $(cat "$0/$rank")', str(codes)] if codes else []
             words += [program.program(), *(str(argument) for argument in arguments)]
         self.stdout, self.stderr = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self.child = subprocess.Popen(words, cwd=folder, stdout=self.stdout, stderr=self.stderr, stdin=subprocess.DEVNULL,

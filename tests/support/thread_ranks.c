@@ -107,7 +107,8 @@ static const MdCommEngine threads = {.gather = gather, .trade = trade, .begin = 
 
 MdComm *lone_rank(int rank, int n) {
     MdComm *comm = md_alloc(1, sizeof *comm, "rank");
-    *comm = (MdComm){.engine = &threads, .rank = rank, .size = n, .node_size = n, .serves_threads = true};
+    *comm = (MdComm){
+        .engine = &threads, .rank = rank, .size = n, .node_rank = rank, .node_size = n, .serves_threads = true};
     return comm;
 }
 

@@ -40,7 +40,7 @@ static bool can_run(const MdBackendOps *ops, const MdConfig *base) {
         md_errors_destroy(errors);
         return false;
     }
-    bool runs = ops->probe(&config, &machine, errors) == MD_OK;
+    bool runs = ops->probe(&config, NULL, &machine, errors) == MD_OK;
     if (runs) printf("backend %s: %s, %s\n", ops->name, machine.name, machine.details);
     if (!runs) {
         const char *why = md_errors_count(errors) ? md_errors_text(errors, 0) : "no reason given";
@@ -93,7 +93,7 @@ bool walk_gpu_has(const MdBackendOps *ops, int compute_capability, const char *v
     const MdConfig config = state_config();
     MdMachine machine = {0};
     MdErrors *errors = md_errors_create();
-    CHECK(ops->probe(&config, &machine, errors) == MD_OK);
+    CHECK(ops->probe(&config, NULL, &machine, errors) == MD_OK);
     md_errors_destroy(errors);
     const bool has = machine.compute_capability >= compute_capability;
     if (!has)

@@ -79,7 +79,7 @@ static void describe_place(MdDescription *d, int device) {
 
 bool cuda_device_describe(const MdConfig *config, int number, MdDescription *description, MdErrors *errors) {
     int n_devices = 0, chosen;
-    if (cuda_device_choose(config, &chosen, errors) != MD_OK) return false;
+    if (cuda_device_choose(config, NULL, &chosen, errors) != MD_OK) return false;
     CUDA_CHECK(cudaGetDeviceCount(&n_devices));
     if (number >= n_devices) return false;
     struct cudaDeviceProp properties;

@@ -5,13 +5,13 @@
 #include "cuda/device/nvrtc.h"
 #include "cuda/device/check.h"
 #include "cuda/device/device.h"
-#include "parallel/launcher.h"
+#include "parallel/comm.h"
 
 void cuda_device_version_text(int version, char text[CUDA_VERSION_BYTES]) {
     snprintf(text, CUDA_VERSION_BYTES, "%d.%d", version / 1000 % 1000, version % 1000 / 10);
 }
 
-MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors) {
+MdStatus cuda_device_choose(const MdConfig *config, const MdComm *comm, int *device, MdErrors *errors) {
     int n_devices = 0, driver = 0, runtime = 0;
     cudaError_t error = cudaGetDeviceCount(&n_devices);
     if (error == cudaErrorInsufficientDriver) {
@@ -48,7 +48,7 @@ MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *error
                        "run.device=%lld: %d GPU%s visible, numbered from 0; take one of them, "
                        "or auto",
                        (long long)config->run_device, n_devices, n_devices == 1 ? " is" : "s are");
-    *device = config->run_device == MD_AUTO_INT ? md_launcher_local_rank() % n_devices : (int)config->run_device;
+    *device = config->run_device == MD_AUTO_INT ? md_comm_node_rank(comm) % n_devices : (int)config->run_device;
     return MD_OK;
 }
 
@@ -88,9 +88,9 @@ static void identify(const struct cudaDeviceProp *properties, int device, MdMach
     machine->compute_capability = 10 * properties->major + properties->minor;
 }
 
-MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors) {
+MdStatus cuda_device_probe(const MdConfig *config, const MdComm *comm, MdMachine *machine, MdErrors *errors) {
     int device = 0, driver = 0, runtime = 0;
-    MdStatus status = cuda_device_choose(config, &device, errors);
+    MdStatus status = cuda_device_choose(config, comm, &device, errors);
     if (status != MD_OK) return status;
     struct cudaDeviceProp properties;
     CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
@@ -124,6 +124,7 @@ MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors 
              cuda_device_attribute(device, cudaDevAttrMemoryClockRate) * 1e-3, driver_text, runtime_text);
     machine->n_threads = 0;
     identify(&properties, device, machine);
+    CUDA_CHECK(cudaGetDeviceCount(&machine->n_devices));
     machine->device_total_bytes = total_bytes;
     machine->device_free_bytes = free_bytes;
     return MD_OK;

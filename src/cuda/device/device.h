@@ -6,7 +6,8 @@
 
 #include "backend/backend.h"
 
-MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors);
+/* By run.device; auto: by the number of this rank on its node. */
+MdStatus cuda_device_choose(const MdConfig *config, const MdComm *comm, int *device, MdErrors *errors);
 int cuda_device_attribute(int device, enum cudaDeviceAttr which);
 int cuda_device_multiprocessors(void);      /* of the current GPU */
 int cuda_device_compute_capability(void);   /* of the current GPU, 90 for 9.0 */
@@ -16,6 +17,6 @@ int cuda_device_shared_bytes(void);         /* of a block on the current GPU, at
 enum { CUDA_VERSION_BYTES = 16 };
 void cuda_device_version_text(int version, char text[CUDA_VERSION_BYTES]);
 bool cuda_device_describe(const MdConfig *config, int number, MdDescription *description, MdErrors *errors);
-MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors);
+MdStatus cuda_device_probe(const MdConfig *config, const MdComm *comm, MdMachine *machine, MdErrors *errors);
 
 #endif

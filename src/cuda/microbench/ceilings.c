@@ -60,7 +60,7 @@ static MdStatus make_sources(CudaCeilings *m) {
 
 static MdStatus open_machine(void **machine, const MdConfig *config, bool quick, MdComm *comm, MdErrors *errors) {
     int device = 0;
-    MdStatus status = cuda_device_choose(config, &device, errors);
+    MdStatus status = cuda_device_choose(config, comm, &device, errors);
     if (status != MD_OK) return status;
     CUDA_CHECK(cudaSetDevice(device));
     CudaCeilings *m = md_alloc(1, sizeof *m, "ceilings");

@@ -255,7 +255,7 @@ static MdStatus resolve_all(MdConfig *config, const MdSystemPlan *plan, MdChoice
     resolve_passes(config, plan, choices);
     cuda_brick_resolve_staging(config, choices);
     MdStatus status = md_variants_check(md_cuda_variants(), "cuda", config, errors);
-    if (status == MD_OK) status = cuda_memory_check(config, errors);
+    if (status == MD_OK) status = cuda_memory_check(config, plan->comm, errors);
     if (status == MD_OK) status = cuda_toolkit_resolve(config, errors);
     if (status == MD_OK) status = cuda_brick_check(config, plan, errors);
     return status == MD_OK ? cuda_force_check(config, plan, errors) : status;

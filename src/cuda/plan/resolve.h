@@ -17,6 +17,6 @@ MdStatus cuda_ranks_divide(MdConfig *config, const MdSystemPlan *plan, MdChoices
 void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 MdStatus cuda_force_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
 /* And of memory. */
-MdStatus cuda_memory_check(const MdConfig *config, MdErrors *errors);
+MdStatus cuda_memory_check(const MdConfig *config, const MdComm *comm, MdErrors *errors);
 
 #endif

@@ -3,7 +3,7 @@
 #include "cuda/device/device.h"
 #include "cuda/plan/resolve.h"
 
-MdStatus cuda_memory_check(const MdConfig *config, MdErrors *errors) {
+MdStatus cuda_memory_check(const MdConfig *config, const MdComm *comm, MdErrors *errors) {
     int device = 0;
     const struct {
         int option, value;
@@ -19,7 +19,7 @@ MdStatus cuda_memory_check(const MdConfig *config, MdErrors *errors) {
         {MD_OPTION_memory_allocation, MD_ALLOCATION_POOL, cudaDevAttrMemoryPoolsSupported, "has no memory pools",
          "memory.allocation=per-call or once"},
     };
-    MdStatus status = cuda_device_choose(config, &device, errors);
+    MdStatus status = cuda_device_choose(config, comm, &device, errors);
     if (status != MD_OK) return status;
     for (size_t k = 0; k < sizeof needs / sizeof needs[0]; k++) {
         if (md_switch_value(config, needs[k].option) != needs[k].value) continue;
