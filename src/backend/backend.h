@@ -33,10 +33,9 @@ typedef struct MdMachine {
     char details[256];           /* threads and instruction set, or driver, compute capability, clocks */
     uint64_t device_total_bytes; /* 0 for the cpu */
     uint64_t device_free_bytes;
-    int n_threads;                           /* of the steps on the cpu; 0 on a GPU */
-    char device_uuid[48], device_bus_id[24]; /* of the GPU: `GPU-...`, `0000:1b:00.0`; empty: not known */
-    int device_number, compute_capability;   /* as CUDA counts, and 90 for 9.0 */
-    int n_devices;                           /* GPUs that this process sees */
+    int n_threads;                                    /* of the steps on the cpu; 0 on a GPU */
+    char device_uuid[48], device_bus_id[24];          /* of the GPU: `GPU-...`, `0000:1b:00.0`; empty: not known */
+    int device_number, n_devices, compute_capability; /* as CUDA counts; GPUs that are seen; 90 for 9.0 */
 } MdMachine;
 
 /* Where particles are asked for: each pointer that is not NULL is filled, rows in id order. Arrays of `real` are float
