@@ -216,6 +216,14 @@ def test_course(checks, folder):
     checks.that(not wrong, f"inputs/COURSE.md: {'; '.join(wrong)}")
 
 
+def test_terms(checks, _):
+    """Names of CUDA by which an item of the texts is known stand in the index of terms."""
+    names = set(re.findall(r"\bcuda[A-Z]\w*|(?<!\w)__\w+|\batomic[A-Z]\w*", re.sub(r"`[^`]*`", "", INDEX.read_text(encoding="utf-8"))))
+    terms = COURSE.read_text(encoding="utf-8").split("\n## Index of terms\n")[1]
+    missing = sorted(name for name in names if not re.search(rf"(?<!\w){name}(?!\w)", terms))
+    checks.that(len(names) > 25 and not missing, f"not in the index of terms: {missing} of {len(names)}")
+
+
 UNITS = {"GB/s": 1, "G/s": 1, "GFLOP/s": 1, "TFLOP/s": 1e-3, "us": 1, "ns": 1e3}
 
 
@@ -236,7 +244,10 @@ def is_near(shown, measured):
 
 def wrong_line(cells, column, heading, results):
     """What is wrong in the column H100 of a line, and how many figures it has: each named row has its own, in the same order.
-    In the ladder it is microseconds and GB/s, and the sum behind them."""
+    In the ladder it is microseconds and GB/s, and the sum behind them. In a column of a processor the rows stand before the figures."""
+    if heading == "processor":
+        code, _, shown = cells[column].rpartition("` ")
+        cells, column = [code + "`", shown], 1
     names = list(dict.fromkeys(name for cell in cells[:column] for name in re.findall(r"`([a-z]+: [^`]+|cpu [a-z]+: [^`]+)`", cell)
                                if name in results))
     if heading == "H100: us, GB/s":
@@ -252,36 +263,45 @@ def wrong_line(cells, column, heading, results):
             if not is_near(figure, results[name]["median"] * UNITS[unit])], len(figures)
 
 
-def wrong_figures(text, results):
-    """(what is wrong in the columns H100 of all tables, number of figures)."""
+def wrong_figures(text, results, column_of="H100"):
+    """(what is wrong in the columns of this machine of all tables, number of figures)."""
     wrong, n_found, columns = [], 0, {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] if line.startswith("|") else []
         if not cells:
             columns = {}
-        elif any(cell.startswith("H100") for cell in cells):
-            columns = {k: cell for k, cell in enumerate(cells) if cell.startswith("H100")}
+        elif any(cell.startswith(column_of) for cell in cells):
+            columns = {k: cell for k, cell in enumerate(cells) if cell.startswith(column_of)}
         for column, heading in columns.items():
-            if cells[column] != heading and "---" not in cells[column] and any("`" in cell for cell in cells):
+            if cells[column] not in (heading, "") and "---" not in cells[column] and any("`" in cell for cell in cells):
                 found, n = wrong_line(cells, column, heading, results)
                 wrong += found
                 n_found += n
     return wrong, n_found
 
 
-def measured_rows():
+def measured_rows(*records):
     results = {}
-    for name in ("ceilings.json", "ceilings-cpu.json"):
-        for r in json.loads((SOURCE / "run/results/h100" / name).read_text(encoding="utf-8"))["results"]:
+    for name in records:
+        for r in json.loads((SOURCE / "run/results" / name).read_text(encoding="utf-8"))["results"]:
             if r["check"] == "passed":
                 results[("cpu " if r["backend"] == "cpu" else "") + f"{r['group']}: {r['variant']}"] = r
     return results
 
 
 def test_figures(checks, _):
-    """What COURSE.md says of an H100 stands in the record."""
-    wrong, n_found = wrong_figures(COURSE.read_text(encoding="utf-8"), measured_rows())
+    """What COURSE.md says of an H100, and of a processor, stands in the record."""
+    text = COURSE.read_text(encoding="utf-8")
+    wrong, n_found = wrong_figures(text, measured_rows("h100/ceilings.json", "h100/ceilings-cpu.json"))
     checks.that(n_found > 150 and not wrong, f"{n_found} figures; {'; '.join(wrong)}")
+    of_cpu = {name: row for name, row in measured_rows("h200/ceilings-cpu.json").items() if name.startswith("cpu ")}
+    answers = text.index("\n## Answers\n")
+    wrong, n_found = wrong_figures(text[:answers], of_cpu, "processor")
+    checks.that(n_found > 35 and not wrong, f"{n_found} figures of a processor; {'; '.join(wrong)}")
+    for cell, n in (("`cpu branch: random`, `cpu branch: sorted` 0.203, 1.66 G/s", 0), ("`cpu branch: random` 1.66 G/s", 1), ("0.203 G/s", 1),
+                    ("`cpu branch: random`, `cpu branch: sorted` 0.203 G/s", 1), ("", 0)):
+        found, _ = wrong_figures(f"| a | processor |\n|---|---|\n| `branch: one way` | {cell} |", of_cpu, "processor")
+        checks.that(len(found) == n, f"{cell}: {found}")
     row = {"seconds_per_call": 1e-4, "sum": {"result": 123000416.0}}
     results = {f"banks: stride {k}": {**row, "median": 33000.0 / k} for k in (1, 2)}
     head, rows = "| a | where | H100 |\n|---|---|---|\n", "| b | `banks: stride 1`, `banks: stride 2` | "
@@ -349,7 +369,7 @@ def test_planted_course(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_index, test_course, test_figures, test_planted_index, test_planted_course)
+    checks.run(test_index, test_course, test_terms, test_figures, test_planted_index, test_planted_course)
     checks.finish()
 
 
