@@ -1,6 +1,5 @@
 /* Planning: the deck, checked against this machine. Nothing large is allocated, no file is touched. */
-#define _GNU_SOURCE 1 /* sched_getaffinity */
-#include <sched.h>
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +8,12 @@
 #include <unistd.h>
 
 #include "backends/backends.h"
+#include "base/cgroup.h"
 #include "base/checksum.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/threads.h"
 #include "continue.h"
 #include "cpu/threads.h"
 #include "deck/table.h"
@@ -96,68 +97,103 @@ static MdStatus resolve(MdSimulation *s, bool planned) {
 
 /* --- several processes ---------------------------------------------------------------------------------------------- */
 
-/* Processors that this process may use, and whose they are. */
-typedef struct Processors {
-    uint64_t mark; /* of the host, and of the set on it */
-    int n;
-} Processors;
-
-static int read_allowed(cpu_set_t *set) {
-    CPU_ZERO(set);
-    sched_getaffinity(0, sizeof *set, set);
-    return CPU_COUNT(set);
+/* Equal for processes of one host that have this in common. */
+static uint64_t host_mark(const MdComm *comm, const void *of_host, size_t bytes) {
+    const char *host = comm ? md_comm_host(comm, md_comm_rank(comm)) : "";
+    MdChecksum mark = md_checksum_begin();
+    md_checksum_add(&mark, of_host, bytes);
+    md_checksum_add(&mark, host, strlen(host));
+    return md_checksum_value(&mark);
 }
 
-static Processors own_processors(const MdComm *comm) {
-    cpu_set_t set;
-    const int n = read_allowed(&set);
-    const char *host = md_comm_host(comm, md_comm_rank(comm));
-    MdChecksum mark = md_checksum_begin();
-    md_checksum_add(&mark, &set, sizeof set);
-    md_checksum_add(&mark, host, strlen(host));
-    return (Processors){.mark = md_checksum_value(&mark), .n = n};
+/* How many processes have the same mark as this one. */
+static int count_alike(const MdComm *comm, uint64_t own) {
+    const int size = md_comm_size(comm);
+    uint64_t *all = md_alloc((size_t)size, sizeof *all, "marks of processes");
+    int n = 0;
+    md_comm_gather(comm, &own, sizeof own, all);
+    for (int rank = 0; rank < size; rank++) n += all[rank] == own;
+    md_free(all);
+    return n;
 }
 
 static bool are_threads_given(const MdRecord *r) {
     return r->config->run_threads != MD_AUTO_INT || getenv("OMP_NUM_THREADS");
 }
 
-/* One process that its launcher has bound: mpirun does so without being asked. */
-static void tell_binding(MdRecord *r) {
-    cpu_set_t set;
-    const int n_allowed = read_allowed(&set);
+/* What run.threads = auto took for one process, where it is fewer than there are processors: a quota, places of OpenMP, or a
+ * launcher that has bound it: mpirun does so without being asked. */
+static void tell_threads(MdRecord *r) {
+    const double quota = md_cgroup_cpu().processors;
+    const int n = r->machine.n_threads, n_processors = md_threads_processors();
     const long n_there = sysconf(_SC_NPROCESSORS_ONLN);
-    if (r->comm || are_threads_given(r) || r->machine.n_threads == 0 || !md_launcher_is_there() || n_allowed >= n_there)
-        return;
+    if (r->comm || are_threads_given(r) || n == 0) return;
     char value[24];
-    snprintf(value, sizeof value, "%d", r->machine.n_threads);
-    md_choices_add(&r->choices, "run.threads", value,
-                   "its launcher has bound the process to %d of %ld processors (mpirun --bind-to none does not)",
-                   n_allowed, n_there);
+    snprintf(value, sizeof value, "%d", n);
+    if (md_cgroup_share(quota, 1) < n_processors)
+        md_choices_add(&r->choices, "run.threads", value,
+                       "the quota of its control group is the time of %.3g of %d processors", quota, n_processors);
+    else if (md_launcher_is_there() && n_processors < n_there)
+        md_choices_add(&r->choices, "run.threads", value,
+                       "its launcher has bound the process to %d of %ld processors (mpirun --bind-to none does not)",
+                       n_processors, n_there);
 }
 
-/* How many processes may use the same processors, which run.threads = auto shares out among them. */
+/* How many processes may use the same processors, which run.threads = auto shares out among them, and the quota of a
+ * control group. */
 static void share_processors(MdSimulation *s) {
     MdRecord *r = &s->record;
     if (!r->comm) return;
-    const int size = md_comm_size(r->comm);
-    const Processors own = own_processors(r->comm);
-    Processors *all = md_alloc((size_t)size, sizeof *all, "processors");
-    md_comm_gather(r->comm, &own, sizeof own, all);
-    int n_sharing = 0;
-    for (int rank = 0; rank < size; rank++) n_sharing += all[rank].mark == own.mark;
-    md_free(all);
-    r->n_sharing = n_sharing;
+    const MdProcessors own = md_threads_of_team(1);
+    const MdCgroupCpu quota = md_cgroup_cpu();
+    const int n_processors = md_threads_processors();
+    const int n_sharing = count_alike(r->comm, host_mark(r->comm, &own, sizeof own));
+    const int n_in_group = r->n_in_group = count_alike(r->comm, host_mark(r->comm, &quota.mark, sizeof quota.mark));
     if (are_threads_given(r)) return;
-    s->resolved.run_threads = own.n > n_sharing ? own.n / n_sharing : 1;
+    const int n = n_processors > n_sharing ? n_processors / n_sharing : 1;
+    const int in_quota = md_cgroup_share(quota.processors, n_in_group);
+    s->resolved.run_threads = n < in_quota ? n : in_quota;
     char value[24];
     snprintf(value, sizeof value, "%lld", (long long)s->resolved.run_threads);
-    if (n_sharing == 1)
-        md_choices_add(&r->choices, "run.threads", value, "this process alone may use its %d processor%s", own.n,
-                       own.n == 1 ? "" : "s");
+    if (in_quota < n)
+        md_choices_add(&r->choices, "run.threads", value,
+                       "the quota of the control group of %d process%s is the time of %.3g processors", n_in_group,
+                       n_in_group == 1 ? "" : "es", quota.processors);
+    else if (n_sharing == 1)
+        md_choices_add(&r->choices, "run.threads", value, "this process alone may use its %d processor%s", n_processors,
+                       n_processors == 1 ? "" : "s");
     else
-        md_choices_add(&r->choices, "run.threads", value, "%d processes share %d processor%s", n_sharing, own.n,
-                       own.n == 1 ? "" : "s");
+        md_choices_add(&r->choices, "run.threads", value, "%d processes share %d processor%s", n_sharing, n_processors,
+                       n_processors == 1 ? "" : "s");
+}
+
+/* Where the threads of a process may run. */
+typedef struct Team {
+    uint64_t host;
+    MdProcessors processors;
+    int n_threads; /* 1 where the steps run on a GPU: it issues them */
+} Team;
+
+/* The processes of a host whose threads have no other processors than one of them: whether they are more than these. */
+static void find_crowd(MdRecord *r) {
+    const int size = md_comm_size(r->comm), n_threads = r->machine.n_threads;
+    if (!r->comm && n_threads == 0) return;
+    const int n_own = n_threads > 0 ? n_threads : 1;
+    const Team own = {host_mark(r->comm, "", 0), md_threads_of_team(n_own), n_own};
+    Team *all = md_alloc((size_t)size, sizeof *all, "threads of processes");
+    md_comm_gather(r->comm, &own, sizeof own, all);
+    for (int k = 0; k < size; k++) {
+        MdCrowd crowd = {.n_processors = md_processors_count(&all[k].processors)};
+        for (int rank = 0; rank < size; rank++) {
+            if (all[rank].host != all[k].host || !md_processors_contain(&all[k].processors, &all[rank].processors))
+                continue;
+            crowd.n_processes++;
+            crowd.n_threads += all[rank].n_threads;
+        }
+        const bool is_crowded = crowd.n_processors > 0 && crowd.n_threads > crowd.n_processors;
+        if (is_crowded && crowd.n_threads > r->crowd.n_threads) r->crowd = crowd;
+    }
+    md_free(all);
 }
 
 /* Where all write frames, nothing may move in the file, and there is no text. */
@@ -386,7 +422,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
     s->record.plan.comm = comm;
     share_processors(s);
     MdStatus chosen = choose_backend(s, purpose == MD_TO_CHECK);
-    if (chosen == MD_OK) tell_binding(&s->record);
+    if (chosen == MD_OK) tell_threads(&s->record);
     const bool is_root = md_comm_is_root(comm); /* all files are its */
     MdStatus filed = is_root ? md_files_plan(deck, &use, &s->record.files, errors) : MD_OK;
     MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;
@@ -396,6 +432,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
         MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
         s->record.resume.reported = is_root && resumed && recalled == MD_OK && md_continue_is_reported(&s->record);
         md_comm_broadcast(comm, &s->record.resume.reported, sizeof s->record.resume.reported);
+        find_crowd(&s->record);
         md_balance_gather_gpus(comm, &s->record.machine, &s->record.balance);
         s->record.effective_deck = md_deck_effective_text(deck, s->record.lacking, s->record.ops->name);
         if (!s->record.no_gpu) s->record.memory = estimate_memory(s);

@@ -29,10 +29,6 @@ char *md_shell_word(const char *text);
 /* The same for a path, which no program takes for an option: -x is ./-x. */
 char *md_shell_path(const char *path);
 
-/* Bytes of main memory that this process may still take: the smaller of what the system has free and what the
- * control group allows; UINT64_MAX where neither can be read. */
-uint64_t md_host_memory_available_bytes(void);
-
 /* Largest resident set so far, in bytes. */
 uint64_t md_host_memory_peak_bytes(void);
 

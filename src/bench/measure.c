@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/cgroup.h"
 #include "base/memory.h"
 #include "bench/judge.h"
 #include "system/random.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "cpu/context.h"
 #include "cpu/threads.h"
 #include "sensors/host.h"
@@ -42,7 +43,7 @@ bool md_cpu_describe(const MdConfig *config, int number, MdDescription *descript
     snprintf(description->name, sizeof description->name, "%s",
              host.model.missing ? "processor of unknown name" : host.model.text);
     md_describe_number(description, "logical_processors", "logical processors", md_host_cpus(), "");
-    md_describe_number(description, "threads", "of these, granted to this program", md_host_cpus_allowed(), "");
+    md_describe_number(description, "threads", "of these, granted to this program", md_threads_granted(), "");
     md_describe_text(description, "instruction_set", "instruction set of the kernels", md_cpu_instructions_name(set));
     describe_bytes(description, "cache_bytes", "cache of the last level", &caches.last_bytes);
     describe_bytes(description, "all_caches_bytes", "all caches of the last level", &caches.all_bytes);

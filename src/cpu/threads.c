@@ -2,15 +2,18 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/threads.h"
 
 static const int most_threads = 4096; /* as run.threads */
 
-/* OMP_NUM_THREADS, or a thread for each processor; OMP_THREAD_LIMIT bounds every team. */
+/* OMP_NUM_THREADS, or a thread for each processor that is granted; OMP_THREAD_LIMIT bounds every team. */
 static int granted_threads(void) {
-    const int n = omp_get_max_threads(), limit = omp_get_thread_limit();
+    const int limit = omp_get_thread_limit(), most = omp_get_max_threads(), granted = md_threads_granted();
+    const int n = getenv("OMP_NUM_THREADS") || most < granted ? most : granted;
     return n < limit ? n : limit;
 }
 

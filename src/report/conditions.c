@@ -102,6 +102,14 @@ static void write_samples(MdFacts *facts, const MdConditions *c, bool gpu) {
     }
     if (gpu) md_facts_lack(facts, "cpu_mhz", "sampled where the steps run on the processors");
     else write_spread(facts, sampled[MD_SAMPLE_CPU_MHZ], &samples->spread[MD_SAMPLE_CPU_MHZ]);
+    if (c->quota.processors > 0 && isfinite(c->quota.processors)) {
+        md_json_begin_object(facts->json, "cpu_quota");
+        md_json_real(facts->json, "processors", c->quota.processors);
+        md_json_int(facts->json, "periods", c->quota.n_periods);
+        md_json_int(facts->json, "throttled_periods", c->quota.n_throttled);
+        md_json_real(facts->json, "throttled_seconds", c->quota.throttled_s);
+        md_json_end_object(facts->json);
+    } else md_facts_lack(facts, "cpu_quota", "no control group has a quota");
     md_facts_leave(facts);
 }
 
@@ -190,6 +198,15 @@ static void log_load(MdLog *log, const MdReading *load) {
             load->value, n_cpus, n_cpus == 1 ? "" : "s");
 }
 
+static void log_quota(MdLog *log, const MdCgroupCpu *quota) {
+    if (quota->n_throttled > 0)
+        md_warn(
+            log,
+            "the quota of the control group is the time of %.3g processors: its processes were throttled in %lld of "
+            "%lld periods of the loop, for %.2f s in all\n",
+            quota->processors, (long long)quota->n_throttled, (long long)quota->n_periods, quota->throttled_s);
+}
+
 void md_conditions_log(MdLog *log, const MdConditions *c, const MdReading *power_limit_w,
                        const MdReading *n_atom_steps) {
     if (power_limit_w) {
@@ -198,5 +215,6 @@ void md_conditions_log(MdLog *log, const MdConditions *c, const MdReading *power
     } else if (c->before.taken) {
         log_load(log, &c->before.host.load_1min);
     }
+    if (c->before.taken) log_quota(log, &c->quota);
     log_energy(log, &c->energy, n_atom_steps);
 }

@@ -125,6 +125,7 @@ static void write_cpu(MdFacts *facts, const MdMachine *machine) {
     md_facts_text(facts, "model", &host.model);
     md_facts_int(facts, "processors", &host.n_cpus);
     md_facts_int(facts, "processors_allowed", &host.n_cpus_allowed);
+    md_facts_real(facts, "processors_quota", &host.quota);
     md_facts_int(facts, "threads", &threads);
     md_facts_text(facts, "governor", &host.governor);
     md_facts_int(facts, "memory_bytes", &host.memory_bytes);

@@ -46,6 +46,11 @@ typedef struct MdResume {
     double seconds, longest_seconds;  /* that writing them took; the longest */
 } MdResume;
 
+/* Threads in lockstep on fewer processors than they are: they take turns, and each waits for those that are not running. */
+typedef struct MdCrowd {
+    int n_processes, n_threads, n_processors;
+} MdCrowd;
+
 typedef struct MdRecord {
     const MdDeck *deck;     /* deck, log and errors are the caller's */
     const MdConfig *config; /* as it runs: resolved, no `auto` in its switches */
@@ -60,7 +65,8 @@ typedef struct MdRecord {
     const MdBackendOps *ops;
     bool lacking[MD_N_OPTIONS]; /* switches of stages that the backend does not have, and what needs another backend */
     MdMachine machine;
-    int n_sharing;          /* of several processes those that may use the same processors as this one */
+    MdCrowd crowd;          /* the worst of all hosts; no threads: none is crowded */
+    int n_in_group;         /* of several processes those that share the quota of this one's control group */
     MdMemory memory;        /* announced, for this process */
     uint64_t host_of_ranks; /* main memory of all processes of this host */
     MdFiles files;

@@ -7,10 +7,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/stop.h"
 #include "base/version.h"
+#include "deck/table.h"
 #include "report/advice.h"
 #include "report/averages.h"
 #include "report/continued.h"
@@ -20,7 +22,6 @@
 #include "report/summary.h"
 #include "report/table.h"
 #include "report/timings.h"
-#include "sensors/host.h"
 
 /* The options that are such, in lines that begin with prefix; nothing where there are none. */
 static void log_options(MdRecord *r, const char *prefix, const char *head, bool (*is_such)(const MdRecord *, int)) {
@@ -83,27 +84,48 @@ static void log_file_note(MdRecord *r, const char *prefix) {
     free(text);
 }
 
-/* Threads in lockstep that share processors: each barrier waits for those that are not running; and so do processes. */
+/* Who has given the number of threads: ` (run.threads: melt.txt:7)`. */
+static char *threads_origin(const MdRecord *r) {
+    if (r->asked->run_threads != MD_AUTO_INT)
+        return md_format(" (run.threads: %s)", md_deck_origin(r->deck, MD_OPTION_run_threads));
+    return md_copy_text(getenv("OMP_NUM_THREADS") ? " (OMP_NUM_THREADS)" : "");
+}
+
+/* Threads on fewer processors than they are, by affinity or by the places of OpenMP, and under the quota of a control group. */
 static void warn_of_threads(MdRecord *r, const char *prefix) {
-    const int n_threads = r->machine.n_threads, n_cpus = md_host_cpus_allowed(); /* no threads: a GPU */
-    const int of_process = n_threads > 0 ? n_threads : 1;
-    if (r->n_sharing > 1 && r->n_sharing * of_process > n_cpus) {
+    static const char *const placing[] = {"OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
+    const MdCrowd *crowd = &r->crowd;
+    char *origin = threads_origin(r);
+    if (crowd->n_threads > 0) {
+        const bool alone = crowd->n_processes == 1;
+        const int n = crowd->n_threads / crowd->n_processes, n_cpus = crowd->n_processors;
+        MdText text = {0};
+        if (!alone) md_text_add(&text, "%d processes of ", crowd->n_processes);
+        md_text_add(&text,
+                    "%d thread%s%s on the %d processor%s that %s may use: they take turns and wait for each other, "
+                    "which is slow",
+                    n, n == 1 ? "" : "s", alone ? origin : "", n_cpus, n_cpus == 1 ? "" : "s",
+                    alone ? "this process" : "they");
+        if (alone) md_text_add(&text, "; %d would be enough", n_cpus);
+        for (size_t k = 0, n_set = 0; k < sizeof placing / sizeof *placing; k++)
+            if (getenv(placing[k]))
+                md_text_add(&text, "%s %s=%s", n_set++ ? "," : ". Threads are placed by", placing[k],
+                            getenv(placing[k]));
+        char *all = md_text_take(&text);
+        log_warning(r, prefix, all);
+        free(all);
+    }
+    const double quota = md_cgroup_cpu().processors;
+    const int n_in_group = r->comm ? r->n_in_group : 1, n_each = md_cgroup_share(quota, n_in_group);
+    if (r->machine.n_threads > n_each) {
         char *text =
-            md_format("%d processes of %d thread%s on the %d processor%s that they may use: they take turns and "
-                      "wait for each other, which is slow",
-                      r->n_sharing, of_process, of_process == 1 ? "" : "s", n_cpus, n_cpus == 1 ? "" : "s");
+            md_format("%d threads%s, but the quota of the control group is the time of %.3g processors: they are "
+                      "throttled, which is slow; %d would be enough",
+                      n_in_group * r->machine.n_threads, origin, quota, n_in_group * n_each);
         log_warning(r, prefix, text);
         free(text);
     }
-    if (r->n_sharing > 1 || n_threads <= n_cpus) return;
-    const bool given = r->asked->run_threads != MD_AUTO_INT;
-    char *text =
-        md_format("%d threads (%s%s) on the %d processor%s that this process may use: they take turns and wait for "
-                  "each other, which is slow; %d would be enough",
-                  n_threads, given ? "run.threads: " : "OMP_NUM_THREADS",
-                  given ? md_deck_origin(r->deck, MD_OPTION_run_threads) : "", n_cpus, n_cpus == 1 ? "" : "s", n_cpus);
-    log_warning(r, prefix, text);
-    free(text);
+    free(origin);
 }
 
 /* A full disk is refused beforehand; a limit that the user has set is his to raise while the run goes on. */

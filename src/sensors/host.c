@@ -11,12 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/memory.h"
-
-const char *md_host_sys(void) {
-    const char *folder = getenv("MDMINI_SYS");
-    return folder && *folder ? folder : "/sys";
-}
 
 MdReadText md_host_cpu_model(void) {
     MdReadText model = md_no_text("/proc/cpuinfo does not say");
@@ -47,7 +43,7 @@ static bool find_cpus(cpu_set_t *cpus) {
 /* The first line of a file of a processor; false: there is none. */
 static bool read_line(int cpu, const char *name, char *line, int size) {
     char path[512];
-    snprintf(path, sizeof path, "%s/devices/system/cpu/cpu%d/%s", md_host_sys(), cpu, name);
+    snprintf(path, sizeof path, "%s/devices/system/cpu/cpu%d/%s", md_sys_folder(), cpu, name);
     FILE *file = fopen(path, "r");
     const bool read = file && fgets(line, size, file);
     if (file) fclose(file);
@@ -94,10 +90,12 @@ int md_host_cpus(void) {
 MdHostFacts md_host_facts(void) {
     cpu_set_t cpus;
     const int n = md_host_cpus();
+    const double quota = md_cgroup_cpu().processors;
     MdHostFacts facts = {.model = md_host_cpu_model(),
                          .governor = md_no_text("the system does not say which processors are used"),
                          .n_cpus = n > 0 ? md_reading(n) : md_no_reading("the system does not say"),
                          .n_cpus_allowed = md_reading(md_host_cpus_allowed()),
+                         .quota = isfinite(quota) ? md_reading(quota) : md_no_reading("no control group has a quota"),
                          .memory_bytes = read_memory()};
     if (find_cpus(&cpus)) facts.governor = read_governor(&cpus);
     return facts;

@@ -9,6 +9,7 @@
 typedef struct MdHostFacts {
     MdReadText model, governor;       /* of the processor; of its clocks */
     MdReading n_cpus, n_cpus_allowed; /* logical processors: of the machine, and those that this process may use */
+    MdReading quota;                  /* processors whose time its control group may use */
     MdReading memory_bytes;
 } MdHostFacts;
 
@@ -17,9 +18,6 @@ typedef struct MdHostState {
     MdReading cpu_mhz;                          /* mean of those that this process may use */
     MdReading memory_available_bytes;           /* to this process, its control group heeded */
 } MdHostState;
-
-/* /sys, or what MDMINI_SYS names in its place. */
-const char *md_host_sys(void);
 
 /* The model of the processor, from /proc/cpuinfo. */
 MdReadText md_host_cpu_model(void);

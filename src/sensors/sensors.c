@@ -154,7 +154,7 @@ static void find_median(MdSpread *spread, Kept *kept) {
 static void find_device(MdSensors *s) {
     if (!s->spec.gpu) {
         char folder[200];
-        snprintf(folder, sizeof folder, "%s/class/powercap", md_host_sys());
+        snprintf(folder, sizeof folder, "%s/class/powercap", md_sys_folder());
         md_powercap_open(&s->powercap, folder);
         return;
     }
@@ -395,6 +395,7 @@ void md_sensors_begin(MdSensors *s) {
     samples->throttle_missing = samples->missing;
     if (!s->lost) set_phase(s, BEGINNING);
     if (!await(s, SAMPLING)) s->begin_s = md_clock_s();
+    s->conditions.quota = md_cgroup_cpu();
     s->conditions.outside_s += md_clock_s() - start_s;
     pthread_mutex_unlock(&s->mutex);
 }
@@ -404,6 +405,11 @@ void md_sensors_end(MdSensors *s) {
     s->end_s = md_clock_s();
     if (s->phase == SAMPLING) set_phase(s, ENDING);
     pthread_mutex_unlock(&s->mutex);
+    MdCgroupCpu *quota = &s->conditions.quota, before = *quota;
+    *quota = md_cgroup_cpu();
+    quota->n_periods -= before.n_periods;
+    quota->n_throttled -= before.n_throttled;
+    quota->throttled_s -= before.throttled_s;
 }
 
 /* Joules that are known to be more than a guess; their counter may be so old, and was read so late. */

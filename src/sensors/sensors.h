@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cgroup.h"
 #include "sensors/host.h"
 #include "sensors/nvml.h"
 
@@ -61,6 +62,7 @@ typedef struct MdConditions {
     const char *gpu_missing; /* why nothing is known of the GPU, or that there is none; NULL: it is asked */
     MdSamples samples;
     MdEnergy energy;
+    MdCgroupCpu quota; /* of the control group; what it counts, over the loop */
 } MdConditions;
 
 typedef struct MdSensorsSpec {

@@ -1,9 +1,12 @@
 """Numbers of threads that cannot be: refused with a reason before anything runs, by whatever name they come. MDMINI_TEST_BACKENDS
 is not heeded: the reference has threads beside a GPU as well."""
+import json
 import os
 import subprocess
+from pathlib import Path
 
 import program
+import ranks
 from program import Checks
 
 
@@ -57,6 +60,76 @@ def test_bound(checks, folder):
         os.environ["OMP_NUM_THREADS"] = number
 
 
+def quota(folder, processors):
+    """What stands for /sys where a control group has this quota."""
+    (folder / "sys/self").mkdir(parents=True, exist_ok=True)
+    (folder / "sys/fs/cgroup").mkdir(parents=True, exist_ok=True)
+    (folder / "sys/self/cgroup").write_text("0::/\n")
+    (folder / "sys/self/mountinfo").write_text("25 1 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+    (folder / "sys/fs/cgroup/cpu.max").write_text(f"{int(100000 * processors)} 100000\n")
+    (folder / "sys/fs/cgroup/cpu.stat").write_text("nr_periods 7\nnr_throttled 3\nthrottled_usec 5\n")
+    return {"MDMINI_SYS": str(folder / "sys")}
+
+
+def test_quota(checks, folder):
+    """run.threads = auto heeds the quota of a control group, and the log tells; so does the report. Where the number is given, it is
+    warned of."""
+    folder = Path(folder)
+    program.write_deck(folder, "small", system={"cells": 8, "density": 0.8}, run={"steps": 2, "backend": "cpu"},
+                       output={"frames_every": 0, "existing": "overwrite"})
+    n = len(os.sched_getaffinity(0))
+    for processors, expected in ((0.2, 1), (1, 1), (1.5, min(2, n)), (1000, n)):
+        done = run(folder, "small.txt", **quota(folder, processors))
+        is_told = f"the quota of its control group is the time of {processors:g} of {n} processors" in done.stdout
+        checks.that(done.returncode == 0 and f" {expected} thread{'s' * (expected > 1)}," in done.stdout and is_told == (expected < n),
+                    f"a quota of {processors}: {done.returncode} {done.stdout[-1500:]} {done.stderr[-200:]}")
+        report = json.loads((folder / "small.json").read_text())
+        checks.that(report["provenance"]["cpu"]["processors_quota"] == processors and report["conditions"]["during"]["cpu_quota"] ==
+                    {"processors": processors, "periods": 0, "throttled_periods": 0, "throttled_seconds": 0},
+                    f"a quota of {processors}: {report['provenance']['cpu']}, {report['conditions']['during']}")
+    told = "2 threads (run.threads: command line), but the quota of the control group is the time of 0.5 processors"
+    for words, processors, is_warned in ((["run.threads=2"], 0.5, True), (["run.threads=1"], 0.5, False), (["run.threads=2"], 1.5, False)):
+        done = run(folder, "small.txt", *words, **quota(folder, processors))
+        checks.that(done.returncode == 0 and (told in " ".join(done.stdout.split())) == is_warned, f"{words}, {processors}: {done.stdout}")
+    if ranks.why_not():
+        print(f"test_quota: not run over ranks: {ranks.why_not()}")
+        return
+    auto = run(folder, "--check", "small.txt", **quota(folder, 64)).stdout
+    checks.that("control group" not in auto, f"more than enough: {auto}")
+    del ranks.ENVIRONMENT["OMP_NUM_THREADS"]
+    done = ranks.run(2, "small.txt", folder=folder, **quota(folder, 0.5))
+    checks.that(done.code == 0 and (n < 4 or "the quota of the control group of 2 processes is the time of 0.5 processors" in done.stdout),
+                f"two ranks: {done.code} {done.stdout}")
+    ranks.ENVIRONMENT["OMP_NUM_THREADS"] = "1"
+
+
+def test_places(checks, folder):
+    """Threads that OpenMP puts on the same processors are told, with what has put them there, as those of taskset are."""
+    folder, cpu = Path(folder), min(os.sched_getaffinity(0))
+    program.write_deck(folder, "small", system={"cells": 8, "density": 0.8}, run={"steps": 2, "backend": "cpu"},
+                       output={"frames_every": 0, "existing": "overwrite"})
+    if len(os.sched_getaffinity(0)) < 2:
+        print("test_places: not run: there is one processor")
+        return
+    for environment, words, n_threads in (
+            ({"OMP_PROC_BIND": "true", "OMP_PLACES": f"{{{cpu}}}"}, ["run.threads=2"], 2), ({"GOMP_CPU_AFFINITY": str(cpu)}, ["run.threads=2"], 2),
+            ({"OMP_PROC_BIND": "master", "OMP_PLACES": "threads"}, ["run.threads=2"], 2), ({"OMP_PROC_BIND": "close", "OMP_PLACES": "threads"}, ["run.threads=2"], 0),
+            ({"OMP_PROC_BIND": "true", "OMP_PLACES": f"{{{cpu}}}"}, ["run.threads=auto"], 0), ({"OMP_PROC_BIND": "true"}, [], 0), ({}, ["run.threads=2"], 0)):
+        done = run(folder, "small.txt", *words, **environment)
+        said = " ".join(done.stdout.split())
+        named = "Threads are placed by " + ", ".join(f"{name}={environment[name]}" for name in sorted(environment, reverse=True)[::-1])
+        is_warned = f"warning: {n_threads} threads (run.threads: command line) on the 1 processor that this process may use" in said and named in said
+        checks.that(done.returncode == 0 and is_warned == (n_threads > 0) and ("take turns" in said) == is_warned, f"{environment} {words}: {said}")
+    if ranks.why_not():
+        print(f"test_places: not run over ranks: {ranks.why_not()}")
+        return
+    for places, n in (("cores", 2), ("cores", 1)):
+        done = ranks.run(n, "small.txt", "run.threads=1", folder=folder, OMP_PROC_BIND="true", OMP_PLACES=places)
+        said = " ".join(done.stdout.split())
+        told = "2 processes of 1 thread on the 1 processor that they may use" in said and "OMP_PLACES=cores, OMP_PROC_BIND=true" in said
+        checks.that(done.code == 0 and told == (n == 2), f"{n} ranks on {places}: {said}")
+
+
 def test_no_room(checks, folder):
     """As many as the option allows, where the system starts fewer: by a limit of memory, as by one of processes."""
     program.write_deck(folder, "small", system={"cells": 4, "density": 0.8}, output={"frames_every": 0})
@@ -70,7 +143,7 @@ def test_no_room(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_counts, test_bound, test_no_room)
+    checks.run(test_counts, test_bound, test_quota, test_places, test_no_room)
     checks.finish()
 
 

@@ -7,12 +7,13 @@
 #include "report/conditions.h"
 #include "sensors/host.h"
 
-/* Whether the log has the text after a loop that began with such a load. */
-static bool says(const char *text, MdReading load, bool taken) {
+/* Whether the log has the text after a loop that began with such a load, and was throttled in so many periods of 282. */
+static bool says(const char *text, MdReading load, bool taken, int n_throttled) {
     MdConditions *c = md_alloc(1, sizeof *c, "conditions");
     c->energy.joules = md_no_reading("not measured");
     c->before.taken = taken;
     c->before.host.load_1min = load;
+    c->quota = (MdCgroupCpu){.processors = 0.2, .n_periods = 282, .n_throttled = n_throttled, .throttled_s = 3.25};
     char said[4096] = "";
     FILE *stream = tmpfile();
     md_require(stream != NULL);
@@ -31,9 +32,12 @@ static bool says(const char *text, MdReading load, bool taken) {
 int main(void) {
     const int n_cpus = md_host_cpus();
     CHECK(n_cpus >= 1 && md_host_cpus_allowed() >= 1 && md_host_cpus_allowed() <= n_cpus);
-    CHECK(says("warning: the machine was busy before the loop (load ", md_reading(n_cpus + 0.5), true));
-    CHECK(!says("warning", md_reading(n_cpus), true) && !says("warning", md_reading(0), true));
-    CHECK(!says("warning", md_reading(1e6), false)); /* the run did not get there */
-    CHECK(!says("warning", md_no_reading("the system does not say"), true));
+    CHECK(says("warning: the machine was busy before the loop (load ", md_reading(n_cpus + 0.5), true, 0));
+    CHECK(!says("warning", md_reading(n_cpus), true, 0) && !says("warning", md_reading(0), true, 0));
+    CHECK(!says("warning", md_reading(1e6), false, 44)); /* the run did not get there */
+    CHECK(!says("warning", md_no_reading("the system does not say"), true, 0));
+    CHECK(says("the quota of the control group is the time of 0.2 processors: its processes were throttled in 44 of "
+               "282 periods of the loop, for 3.25 s in all\n",
+               md_reading(0), true, 44));
     return check_finish();
 }

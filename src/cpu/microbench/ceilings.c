@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/cgroup.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "cpu/context.h"

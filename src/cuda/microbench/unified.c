@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/cgroup.h"
 #include "base/memory.h"
 #include "cuda/microbench/results.h"
 
