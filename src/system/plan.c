@@ -10,7 +10,6 @@
 #include "deck/table.h"
 #include "system/potential.h"
 #include "system/random.h"
-#include "system/velocity.h"
 
 /* That no option is given which has no effect with system.start, the deck module has seen to. */
 
@@ -115,8 +114,9 @@ static MdStatus plan_random(const MdProblems *problems, MdLayout *layout) {
 
 /* An axis is periodic unless the deck or the file (pbc) opens it. A periodic axis takes its length from system.box or
  * from the file's Lattice; an open one may do without, and takes the extent of the atoms. */
-static MdStatus plan_file_box(const MdProblems *problems, const MdCoordinates *c, MdBox *box) {
+static MdStatus plan_file_box(const MdProblems *problems, const MdCoordinates *c, MdSystemPlan *plan) {
     const char *path = md_deck_config(problems->deck)->system_file;
+    MdBox *box = &plan->box;
     double given[3], low[3], high[3];
     bool has_box;
     if (plan_box(problems, box, given, &has_box)) return MD_ERROR_INPUT;
@@ -136,19 +136,34 @@ static MdStatus plan_file_box(const MdProblems *problems, const MdCoordinates *c
             status =
                 md_problem_by(problems, MD_OPTION_system_boundary, MD_OPTION_system_file,
                               "is periodic along %c, and a periodic boundary "
-                              "needs a box: give system.box, or Lattice=\"...\" in the comment line of %s, or take "
+                              "needs a box: %s%sgive system.box, or Lattice=\"...\" in the comment line of %s, or take "
                               "system.boundary = open",
-                              axis_name[a], path);
+                              axis_name[a], plan->flat[a] ? plan->flat[a] : "", plan->flat[a] ? ", or " : "", path);
     }
     return status;
 }
 
-static void note_flat(MdCoordinates *c, int dimension) {
+static bool moves_along_z(const MdCoordinates *c) {
+    bool moves = false;
+    for (int64_t i = 0; i < c->n_atoms; i++)
+        moves = moves || (c->velocity && c->velocity[3 * i + 2] != 0) || (c->momentum && c->momentum[3 * i + 2] != 0);
+    return moves;
+}
+
+/* In two dimensions z has to be 0. */
+static void find_flat(MdCoordinates *c, MdSystemPlan *plan) {
+    static const char *const advice[] = {
+        "take system.dimension = 2 with x as the third column, of 0 (all atoms have one x)",
+        "take system.dimension = 2 with y as the third column, of 0 (all atoms have one y)",
+        "take system.dimension = 2 (all atoms have one z)",
+        "take system.dimension = 2 with all z and their velocities 0 (all atoms have one z)"};
     double low[3], high[3];
+    if (plan->box.dimension == 2) return;
     md_coordinates_extent(c, low, high);
-    if (dimension == 3 && low[2] == high[2])
-        md_coordinates_note(c,
-                            "all atoms have one z: system.dimension = 2 makes the system two-dimensional (with z = 0)");
+    const bool is_ready = low[2] + c->origin[2] == 0 && !moves_along_z(c);
+    for (int a = 0; a < 3; a++)
+        if (low[a] == high[a]) plan->flat[a] = advice[a < 2 ? a : is_ready ? 2 : 3];
+    if (plan->flat[2]) md_coordinates_note(c, "for a two-dimensional system %s", plan->flat[2]);
 }
 
 static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordinates **coordinates) {
@@ -168,8 +183,8 @@ static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordi
     layout->plan.file_velocities = moves && md_is_auto(config->system_temperature);
     if (moves && !layout->plan.file_velocities)
         md_coordinates_note(c, "their velocities are not used: system.temperature is given");
-    note_flat(c, box->dimension);
-    if (plan_file_box(problems, c, box)) return MD_ERROR_INPUT;
+    find_flat(c, &layout->plan);
+    if (plan_file_box(problems, c, &layout->plan)) return MD_ERROR_INPUT;
     return md_coordinates_settle(c, box, config->system_file, problems->errors);
 }
 
@@ -339,10 +354,12 @@ MdStatus md_system_check_range(const MdDeck *deck, const MdSystemPlan *plan, dou
         if (box->periodic[a] && box->length[a] < (shortest < 0 ? least : box->length[shortest])) shortest = a;
     if (shortest < 0) return MD_OK;
     char *larger = larger_box(config, box, least);
+    const char *flat = plan->flat[shortest];
     md_problem_by(&problems, size_option(config), MD_OPTION_neighbor_skin,
                   "the box is %.9g long along %c, but a periodic axis needs at least %.9g = 2 (cutoff %g + skin %g): "
-                  "take %s, a smaller potential.cutoff or neighbor.skin, or system.boundary = open",
-                  box->length[shortest], axis_name[shortest], least, cutoff, skin, larger);
+                  "%s%stake %s, a smaller potential.cutoff or neighbor.skin, or system.boundary = open",
+                  box->length[shortest], axis_name[shortest], least, cutoff, skin, flat ? flat : "",
+                  flat ? ", or " : "", larger);
     free(larger);
     return MD_ERROR_INPUT;
 }
@@ -405,7 +422,6 @@ MdStatus md_layout_make(const MdDeck *deck, const struct MdRandomSource *random,
     if (!generator && !boundary && !start && !types && check_largest_box(&problems, &layout->plan.box) == MD_OK &&
         md_system_check_range(deck, &layout->plan, skin, errors) == MD_OK) {
         plan_room(&layout->plan, *coordinates);
-        layout->plan.slowest = md_velocity_slowest(config, &layout->plan, layout->mass, *coordinates);
         find_alike(layout, layout->plan.alike);
         return MD_OK;
     }

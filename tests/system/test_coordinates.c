@@ -202,6 +202,27 @@ static void test_bad_tables(void) {
     REFUSED(WORDS("system.start=file", "system.file=/tmp"), "/tmp: cannot be read: Is a directory");
 }
 
+/* Planar files in three dimensions, as LAMMPS writes them: what is refused along that axis names the dimension first. */
+static void test_planar(void) {
+    check_context("planar files");
+#define BOX(x, y, z) "2\nLattice=\"" x " 0 0 0 " y " 0 0 0 " z "\" pbc=\"T T T\" Properties=species:S:1:pos:R:3:vel:R:3"
+    const char *const z = "0.2 long along z, but a periodic axis needs at least 5.6 = 2 (cutoff 2.5 + skin 0.3): take "
+                          "system.dimension = 2 (all atoms have one z), or take a larger box";
+    BAD(BOX("9", "9", "0.2") "\nA 0 0 0 1 1 0\nA 3 3 0 0 0 0\n", "neighbor.skin=0.3", NULL, z);
+    BAD(BOX("9", "9", "0.2") " Origin=\"0 0 -0.1\"\nA 0 0 0 1 1 0\nA 3 3 0 0 0 0\n", "neighbor.skin=0.3", NULL, z);
+    BAD(BOX("9", "9", "0.2") "\nA 0 0 0.1 1 1 0\nA 3 3 0.1 0 0 0\n", NULL, NULL, "2 with all z and their velocities 0");
+    BAD(BOX("9", "9", "0.2") "\nA 0 0 0 1 1 0\nA 3 3 0 0 0 1\n", NULL, NULL, "2 with all z and their velocities 0");
+    BAD(BOX("0.2", "9", "9") "\nA 0 0 0 1 1 0\nA 0 3 3 0 0 0\n", NULL, NULL, "2 with x as the third column, of 0");
+    BAD(BOX("9", "0.2", "9") "\nA 0 0 0 1 1 0\nA 3 0 3 0 0 0\n", NULL, NULL, "2 with y as the third column, of 0");
+    BAD(BOX("9", "9", "0.2") "\nA 0 0 0 1 1 0\nA 3 3 0.1 0 0 0\n", NULL, NULL, "skin 0.3): take a larger box");
+    BAD(BOX("9", "9", "0") "\nA 0 0 0 1 1 0\nA 3 3 0 0 0 0\n", NULL, NULL,
+        "needs a box: take system.dimension = 2 (all atoms have one z), or give system.box");
+    BAD("0 0 0\n3 3 0\n", "system.boundary=periodic", "system.box=9 9 0.2", "take system.dimension = 2 (all");
+    md_system_destroy(system_of(BOX("9", "9", "0.2") "\nA 0 0 0 1 1 0\nA 3 3 0 0 0 0\n", FLAT, NULL, NULL));
+    md_system_destroy(system_of(BOX("9", "9", "9") "\nA 0 0 0 1 1 0\nA 3 3 0 0 0 0\n", NULL, NULL, NULL));
+#undef BOX
+}
+
 static void test_bad_xyz(void) {
     check_context("bad XYZ");
     BAD("3\nc\nA 1 2 3\nA 4 5 6\n", OPEN, NULL, at(4, "the file ends after 2 of 3 atoms"));
@@ -288,6 +309,7 @@ int main(void) {
     test_tables();
     test_xyz();
     test_bad_tables();
+    test_planar();
     test_bad_xyz();
     test_many_problems();
     test_large("even", 1.07, -1);
