@@ -67,7 +67,7 @@ MdTrajectorySpec md_trajectory_of_run(const MdRecord *r, const MdSystem *system)
     const MdConfig *c = r->config;
     MdTrajectorySpec spec = {.h5_path = r->files.h5,
                              .xyz_path = r->files.xyz,
-                             .xyz_velocities = c->output_xyz_velocities == MD_ON,
+                             .xyz_velocities = c->output_xyz_velocities,
                              .h5md = {.n_atoms = r->plan.n_atoms,
                                       .box = r->plan.box,
                                       .n_types = r->plan.potential.n_types,

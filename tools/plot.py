@@ -47,8 +47,9 @@ class Frame:
         self.dimension = d = int(file["parameters/mdmini"].attrs["dimension"])
         self.step = int(particles["position/step"][k])
         self.time = float(particles["position/time"][k])
-        self.length = np.diag(particles["box/edges/value"][k])[:d].astype(float)
         self.periodic = np.array([bytes(word) == b"periodic" for word in particles["box"].attrs["boundary"]])[:d]
+        # where all axes are open there is no box; a length along an open axis has no effect
+        self.length = np.diag(particles["box/edges/value"][k])[:d].astype(float) if self.periodic.any() else np.ones(d)
         self.position = particles["position/value"][k, :, :d].astype(float)
         self.speed = None
         if "velocity" in particles:

@@ -73,6 +73,7 @@
 #define MD_CHOICES_HOST_MEMORY(X)                                                                                      \
     X(PAGEABLE, "pageable") X(PINNED, "pinned") X(WRITE_COMBINED, "write-combined") X(MAPPED, "mapped")
 #define MD_CHOICES_PACK(X) X(NAIVE, "naive") X(SHARED, "shared") X(PADDED, "padded")
+#define MD_CHOICES_XYZ_VELOCITIES(X) X(OFF, "off") X(VELO, "velo") X(VEL, "vel") X(MOMENTA, "momenta")
 #define MD_CHOICES_FILE_PRECISION(X) X(SINGLE, "single") X(DOUBLE, "double")
 #define MD_CHOICES_COMPRESSION(X)                                                                                      \
     X(NONE, "none") X(1, "gzip-1") X(2, "gzip-2") X(3, "gzip-3") X(4, "gzip-4") X(5, "gzip-5") X(6, "gzip-6")          \
@@ -188,6 +189,8 @@ enum { MD_CHOICES_STREAMS(MD_ENUM_STREAMS) };
 enum { MD_CHOICES_HOST_MEMORY(MD_ENUM_HOST_MEMORY) };
 #define MD_ENUM_PACK(name, word) MD_PACK_##name,
 enum { MD_CHOICES_PACK(MD_ENUM_PACK) };
+#define MD_ENUM_XYZ_VELOCITIES(name, word) MD_XYZ_VELOCITIES_##name,
+enum { MD_CHOICES_XYZ_VELOCITIES(MD_ENUM_XYZ_VELOCITIES) };
 #define MD_ENUM_FILE_PRECISION(name, word) MD_FILE_PRECISION_##name,
 enum { MD_CHOICES_FILE_PRECISION(MD_ENUM_FILE_PRECISION) };
 #define MD_ENUM_COMPRESSION(name, word) MD_COMPRESSION_##name,

@@ -71,7 +71,8 @@ static const MdFormerKey former_keys[] = {
     {"neighbor", "bank_order", "auto",
      "matrices make rows in that order by themselves, and by threads it cost a rebuild what forces gained"},
     {"neighbor", "index", "32", "16 halved the bytes of the list of force.kernel = list, and no run was faster by it"},
-    {"neighbor", "rows_per_warp", "auto", "16 rows, or 8 with memory.brick_grid = device and device-2; the other choice was up to 3 % slower"},
+    {"neighbor", "rows_per_warp", "auto",
+     "16 rows, or 8 with memory.brick_grid = device and device-2; the other choice was up to 3 % slower"},
 };
 
 const MdFormerKey *md_former_key(const char *section, const char *key) {
@@ -98,7 +99,13 @@ const char *md_kind_word(MdOptionKind kind) {
     return words[kind];
 }
 
+/* Words that a choice had before, and those that mean the same now. */
+static const struct { const char *name, *was, *is; } former_words[] = {{"output.xyz_velocities", "on", "velo"}};
+
 int md_option_word(const MdOptionRow *row, const char *word) {
+    for (size_t k = 0; k < sizeof former_words / sizeof *former_words; k++)
+        if (strcmp(former_words[k].name, row->name) == 0 && strcmp(former_words[k].was, word) == 0)
+            word = former_words[k].is;
     for (int value = 0; row->words[value]; value++)
         if (strcmp(row->words[value], word) == 0) return value;
     return -1;

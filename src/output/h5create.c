@@ -77,7 +77,7 @@ void md_h5_define_series(MdH5md *file, int k, int timeline) {
 void md_h5_define_all(MdH5md *file, const int timelines[MD_H5MD_N_QUANTITIES]) {
     for (int k = 0; k < N_ELEMENTS; k++) {
         int timeline = k < MD_H5MD_N_QUANTITIES ? timelines[k] : 0;
-        if (timeline < 0) continue;
+        if (timeline < 0 || (k == EDGES && md_box_is_open(&file->spec.box))) continue;
         md_h5_define_series(file, k, timeline);
         for (int s = TIME + 2 * timeline; k == timeline && s <= STEP + 2 * timeline; s++)
             md_h5_define_series(file, s, timeline);

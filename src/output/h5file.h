@@ -90,9 +90,6 @@ void md_h5_define_all(MdH5md *file, const int timelines[MD_H5MD_N_QUANTITIES]);
 /* Creates the file at file->path with all that is not a frame, for the series defined and the rows planned. */
 void md_h5_create_file(MdH5Calls *calls, MdH5md *file);
 
-/* The box as three edge vectors; all readers get three dimensions. */
-void md_h5_fill_edges(const MdBox *box, double edges[9]);
-
 /* Everything in it but series: who made it, the box, what particles are, the deck. */
 void md_h5_write_head(MdH5Calls *calls, const MdH5md *file);
 

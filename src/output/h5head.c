@@ -56,38 +56,33 @@ static void write_per_atom(MdH5Calls *calls, const MdH5mdSpec *spec, hid_t paren
     md_free(block);
 }
 
-/* An axis that the dimension lacks needs some edge above 0, or readers drop the whole box. */
-void md_h5_fill_edges(const MdBox *box, double edges[9]) {
-    double largest = 0;
-    for (int a = 0; a < box->dimension; a++) largest = box->length[a] > largest ? box->length[a] : largest;
-    for (int k = 0; k < 9; k++) edges[k] = 0;
-    for (int a = 0; a < 3; a++) edges[4 * a] = a < box->dimension ? box->length[a] : largest;
-}
-
-static void write_box(MdH5Calls *calls, const MdH5md *file, hid_t group) {
-    const MdBox *box = &file->spec.box;
+static void write_box(MdH5Calls *calls, const MdBox *box, hid_t group) {
     const char *boundary[3];
     for (int a = 0; a < 3; a++) boundary[a] = a < box->dimension && box->periodic[a] ? "periodic" : "none";
     md_h5_attribute_int(calls, group, "dimension", 3);
     md_h5_attribute_texts(calls, group, "boundary", 3, boundary);
 }
 
+static void write_fixed_edges(MdH5Calls *calls, const MdBox *box, hid_t group) {
+    double edges[9];
+    const hsize_t extents[2] = {3, 3};
+    md_box_fill_edges(box, edges);
+    hid_t space = H5_CALL(calls, H5Screate_simple(2, extents, NULL));
+    hid_t set =
+        H5_CALL(calls, H5Dcreate2(group, "edges", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5_CALL(calls, H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, edges));
+    H5_CALL(calls, H5Dclose(set));
+    H5_CALL(calls, H5Sclose(space));
+}
+
 /* What a group of velocities or forces at steps of their own needs to stand alone: a box, which is a fixed one where there
  * are no positions, and the particles. */
 static void write_group_apart(MdH5Calls *calls, const MdH5md *file, int quantity) {
     static const char *const shared[] = {"species", "id", "mass"};
-    double edges[9];
-    hsize_t extents[2] = {3, 3};
-    md_h5_fill_edges(&file->spec.box, edges);
     const char *name = quantity == MD_H5MD_VELOCITY ? "particles/all_velocity" : "particles/all_force";
     hid_t group = H5_CALL(calls, H5Gopen2(file->file, name, H5P_DEFAULT)), box = md_h5_group(calls, group, "box");
-    write_box(calls, file, box);
-    hid_t space = H5_CALL(calls, H5Screate_simple(2, extents, NULL));
-    hid_t set =
-        H5_CALL(calls, H5Dcreate2(box, "edges", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    H5_CALL(calls, H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, edges));
-    H5_CALL(calls, H5Dclose(set));
-    H5_CALL(calls, H5Sclose(space));
+    write_box(calls, &file->spec.box, box);
+    if (!md_box_is_open(&file->spec.box)) write_fixed_edges(calls, &file->spec.box, box);
     for (int k = 0; k < 3; k++) {
         char *path = md_format("/particles/all/%s", shared[k]);
         H5_CALL(calls, H5Lcreate_hard(group, path, group, shared[k], H5P_DEFAULT, H5P_DEFAULT));
@@ -102,8 +97,9 @@ static void write_particles(MdH5Calls *calls, const MdH5md *file) {
     write_per_atom(calls, &file->spec, all, "species", PER_ATOM_SPECIES);
     write_per_atom(calls, &file->spec, all, "id", PER_ATOM_ID);
     write_per_atom(calls, &file->spec, all, "mass", PER_ATOM_MASS);
-    hid_t box = H5_CALL(calls, H5Gopen2(all, "box", H5P_DEFAULT));
-    write_box(calls, file, box);
+    hid_t box = md_box_is_open(&file->spec.box) ? md_h5_group(calls, all, "box")
+                                                : H5_CALL(calls, H5Gopen2(all, "box", H5P_DEFAULT));
+    write_box(calls, &file->spec.box, box);
     H5_CALL(calls, H5Gclose(box));
     H5_CALL(calls, H5Gclose(all));
     for (int q = MD_H5MD_VELOCITY; q < N_TIMELINES; q++)

@@ -47,7 +47,7 @@ void md_h5_lock(MdH5Calls *calls, MdH5md *file) {
 }
 
 void md_h5_begin(MdH5Calls *calls, MdH5md *file) {
-    md_h5_fill_edges(&file->spec.box, file->edges);
+    md_box_fill_edges(&file->spec.box, file->edges);
     file->density = (double)file->spec.n_atoms / md_box_volume(&file->spec.box);
     if (file->spec.compression != MD_COMPRESSION_NONE) H5_CALL(calls, H5Fstart_swmr_write(file->file));
     md_h5_lock(calls, file);
@@ -170,7 +170,8 @@ static void keep_observables(MdH5md *file, const MdThermo *thermo) {
                                       [KINETIC_ENERGY] = &thermo->kinetic,
                                       [INTERNAL_ENERGY] = &thermo->total,
                                       [CONSERVED_ENERGY] = &thermo->conserved};
-    for (int k = EDGES; k < N_ELEMENTS; k++) keep_row(file, k, values[k]);
+    for (int k = EDGES; k < N_ELEMENTS; k++)
+        if (file->series[k].dataset > 0) keep_row(file, k, values[k]);
 }
 
 /* Whether a frame waits too long for a commit, or would until the next one comes. */

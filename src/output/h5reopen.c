@@ -29,6 +29,7 @@ static bool fits(const MdH5md *old, const MdH5mdSpec *spec, MdErrors *errors) {
     if (strcmp(old->run_id, spec->run_id) != 0) problem = "holds frames of another run";
     else if (old->spec.n_atoms != spec->n_atoms) problem = "holds another number of particles";
     else if (old->spec.unwrapped != spec->unwrapped) problem = "output.unwrapped cannot change within a file";
+    else if (!has(old, EDGES) && !md_box_is_open(&spec->box)) problem = "lacks the edges of the box";
     else if (has(old, MD_H5MD_IMAGE) != (spec->every[MD_H5MD_IMAGE] > 0))
         problem =
             "images go with positions from the first frame to the last: output.images_every cannot be turned on or "

@@ -66,7 +66,7 @@ static inline unsigned md_schedule_quantities(const MdConfig *config, unsigned d
     unsigned quantities = due & MD_DUE_TRAJECTORY;
     if (due & MD_DUE_XYZ) {
         quantities |= MD_DUE_POSITION;
-        if (config->output_xyz_velocities == MD_ON) quantities |= MD_DUE_VELOCITY;
+        if (config->output_xyz_velocities != MD_XYZ_VELOCITIES_OFF) quantities |= MD_DUE_VELOCITY;
     }
     if ((quantities & MD_DUE_POSITION) && config->output_unwrapped == MD_ON) quantities |= MD_DUE_IMAGE;
     return quantities;

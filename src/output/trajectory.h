@@ -7,12 +7,12 @@
 
 typedef struct MdTrajectorySpec {
     const char *h5_path, *xyz_path; /* NULL: there is no such file */
-    bool xyz_velocities;
-    bool h5_there, xyz_there; /* files of this run that are continued, and what stays of them: */
+    int xyz_velocities;             /* output.xyz_velocities */
+    bool h5_there, xyz_there;       /* files of this run that are continued, and what stays of them: */
     MdH5mdKept h5_kept;
     bool h5_late; /* NAME.h5 is new in a resumed run: no frame up to the steps of h5_kept was due */
     int64_t xyz_last_step, n_xyz_frames; /* frames up to that step stay; there are so many, at least */
-    MdH5mdSpec h5md;                     /* for both; h5md.type stays where it is until the files are closed */
+    MdH5mdSpec h5md; /* for both; h5md.type and .mass stay where they are until the files are closed */
 } MdTrajectorySpec;
 
 /* What it took to go on with them; nothing of files that are new. */

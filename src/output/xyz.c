@@ -12,16 +12,24 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "output/path.h"
 
 /* Text on its way into the file; a line never has more than MAX_LINE bytes. */
 enum { BUFFER_BYTES = 1 << 16, MAX_LINE = 1024 };
 
+/* Columns of velocities by output.xyz_velocities. */
+static const char *const velocity_columns[] = {[MD_XYZ_VELOCITIES_OFF] = "",
+                                               [MD_XYZ_VELOCITIES_VELO] = ":velo:R:3",
+                                               [MD_XYZ_VELOCITIES_VEL] = ":vel:R:3",
+                                               [MD_XYZ_VELOCITIES_MOMENTA] = ":momenta:R:3"};
+
 struct MdXyz {
     char *path;
     int descriptor;
     MdH5mdSpec spec;
-    bool velocities, broken;
+    int velocities;
+    bool masses, broken;
     int64_t n_frames, n_dropped;
     off_t end;  /* of the last whole frame */
     int reason; /* errno of the first write that failed; 0 */
@@ -29,7 +37,14 @@ struct MdXyz {
     char buffer[BUFFER_BYTES];
 };
 
-static MdXyz *open_file(const char *path, int flags, const MdH5mdSpec *spec, bool velocities, MdErrors *errors) {
+/* Readers take 1 where a file says no masses, ASE those of the elements: with momenta they are always there. */
+static bool needs_masses(const MdH5mdSpec *spec, int velocities) {
+    bool needed = velocities == MD_XYZ_VELOCITIES_MOMENTA;
+    for (int t = 0; spec->mass && t < spec->n_types; t++) needed = needed || spec->mass[t] != 1;
+    return needed;
+}
+
+static MdXyz *open_file(const char *path, int flags, const MdH5mdSpec *spec, int velocities, MdErrors *errors) {
     int descriptor = open(path, flags | O_CLOEXEC, 0666);
     if (descriptor < 0) {
         md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", path, strerror(errno));
@@ -40,10 +55,11 @@ static MdXyz *open_file(const char *path, int flags, const MdH5mdSpec *spec, boo
     xyz->descriptor = descriptor;
     xyz->spec = *spec;
     xyz->velocities = velocities;
+    xyz->masses = needs_masses(spec, velocities);
     return xyz;
 }
 
-MdXyz *md_xyz_create(const char *path, const MdH5mdSpec *spec, bool velocities, MdErrors *errors) {
+MdXyz *md_xyz_create(const char *path, const MdH5mdSpec *spec, int velocities, MdErrors *errors) {
     return open_file(path, O_WRONLY | O_CREAT | O_TRUNC, spec, velocities, errors);
 }
 
@@ -67,26 +83,56 @@ static void put(MdXyz *xyz, const char *format, ...) {
     xyz->n_buffer += (size_t)n;
 }
 
-/* An axis that the dimension lacks gets some length above 0, as readers want it. */
+/* Always with a point or an exponent: readers tell the type of a value from its looks. */
+static void put_real(MdXyz *xyz, const char *before, double value) {
+    char number[MD_NUMBER_BYTES];
+    md_number_write(number, value);
+    put(xyz, "%s%s%s", before, number, strpbrk(number, ".en") ? "" : ".0");
+}
+
+/* No box where all axes are open: some readers take any box as a periodic one. An axis that the dimension lacks gets some
+ * length above 0, as readers want it. */
+static void put_lattice(MdXyz *xyz) {
+    const MdBox *box = &xyz->spec.box;
+    double edges[9];
+    if (md_box_is_open(box)) return;
+    md_box_fill_edges(box, edges);
+    for (int k = 0; k < 9; k++) put_real(xyz, k ? " " : "Lattice=\"", edges[k]);
+    put(xyz, "\" ");
+}
+
 static void put_comment(MdXyz *xyz, const MdThermo *thermo) {
     const MdBox *box = &xyz->spec.box;
-    double length[3], largest = 0;
-    for (int a = 0; a < box->dimension; a++) largest = box->length[a] > largest ? box->length[a] : largest;
-    for (int a = 0; a < 3; a++) length[a] = a < box->dimension ? box->length[a] : largest;
-    put(xyz, "Lattice=\"%.17g 0 0 0 %.17g 0 0 0 %.17g\" Properties=species:S:1:pos:R:3%s pbc=\"", length[0], length[1],
-        length[2], xyz->velocities ? ":velo:R:3" : "");
+    put_lattice(xyz);
+    put(xyz, "Properties=species:S:1:pos:R:3%s%s pbc=\"", velocity_columns[xyz->velocities],
+        xyz->velocities == MD_XYZ_VELOCITIES_MOMENTA ? ":masses:R:1"
+        : xyz->masses                                ? ":mass:R:1"
+                                                     : "");
     for (int a = 0; a < 3; a++) put(xyz, "%s%c", a ? " " : "", a < box->dimension && box->periodic[a] ? 'T' : 'F');
-    put(xyz, "\" run_id=\"%s\"", xyz->spec.run_id);
-    put(xyz, " step=%" PRId64 " time=%.17g temperature=%.17g potential_energy=%.17g kinetic_energy=%.17g", thermo->step,
-        thermo->time, thermo->temperature, thermo->potential, thermo->kinetic);
-    if (thermo->pressure == thermo->pressure) put(xyz, " pressure=%.17g", thermo->pressure);
+    put(xyz, "\" run_id=\"%s\" step=%" PRId64, xyz->spec.run_id, thermo->step);
+    put_real(xyz, " time=", thermo->time);
+    put_real(xyz, " temperature=", thermo->temperature);
+    put_real(xyz, " potential_energy=", thermo->potential);
+    put_real(xyz, " kinetic_energy=", thermo->kinetic);
+    if (thermo->pressure == thermo->pressure) put_real(xyz, " pressure=", thermo->pressure);
     put(xyz, "\n");
 }
 
-static void put_vector(MdXyz *xyz, const void *array, int64_t i) {
+static void put_vector(MdXyz *xyz, const void *array, int64_t i, double factor) {
     bool twice = xyz->spec.precision == MD_FILE_PRECISION_DOUBLE;
     for (int64_t k = 3 * i; k < 3 * i + 3; k++)
-        put(xyz, " %.*g", twice ? 17 : 9, twice ? ((const double *)array)[k] : (double)((const float *)array)[k]);
+        put(xyz, " %.*g", twice ? 17 : 9,
+            factor * (twice ? ((const double *)array)[k] : (double)((const float *)array)[k]));
+}
+
+static void put_atom(MdXyz *xyz, const MdFrame *frame, int64_t i) {
+    const int type = xyz->spec.type[i];
+    const bool are_momenta = xyz->velocities == MD_XYZ_VELOCITIES_MOMENTA;
+    put(xyz, "%s", xyz->spec.type_name[type]);
+    put_vector(xyz, frame->position, i, 1);
+    if (xyz->velocities) put_vector(xyz, frame->velocity, i, are_momenta ? xyz->spec.mass[type] : 1);
+    if (xyz->masses) put(xyz, " %.17g", xyz->spec.mass[type]);
+    put(xyz, "\n");
 }
 
 static MdStatus fail(MdXyz *xyz, const char *reason, MdErrors *errors) {
@@ -105,7 +151,7 @@ bool md_xyz_is_output(const char *path) {
     if (!file) return false;
     /* as md_xyz_append puts them */
     const bool is_output = fgets(line, sizeof line, file) && fgets(line, sizeof line, file) &&
-                           strncmp(line, "Lattice=\"", strlen("Lattice=\"")) == 0 && strstr(line, "\" run_id=\"") &&
+                           strstr(line, "Properties=species:S:1:pos:R:3") && strstr(line, "\" run_id=\"") &&
                            strstr(line, "\" step=");
     fclose(file);
     return is_output;
@@ -116,12 +162,7 @@ MdStatus md_xyz_append(MdXyz *xyz, const MdFrame *frame, const MdThermo *thermo,
     md_require(frame->precision == xyz->spec.precision && frame->position && (frame->velocity || !xyz->velocities));
     put(xyz, "%" PRId64 "\n", xyz->spec.n_atoms);
     put_comment(xyz, thermo);
-    for (int64_t i = 0; i < xyz->spec.n_atoms && !xyz->reason; i++) {
-        put(xyz, "%s", xyz->spec.type_name[xyz->spec.type[i]]);
-        put_vector(xyz, frame->position, i);
-        if (xyz->velocities) put_vector(xyz, frame->velocity, i);
-        put(xyz, "\n");
-    }
+    for (int64_t i = 0; i < xyz->spec.n_atoms && !xyz->reason; i++) put_atom(xyz, frame, i);
     flush(xyz);
     if (xyz->reason) return fail(xyz, strerror(xyz->reason), errors);
     const char *lost = md_path_lost(xyz->path, xyz->descriptor);
@@ -131,9 +172,17 @@ MdStatus md_xyz_append(MdXyz *xyz, const MdFrame *frame, const MdThermo *thermo,
     return MD_OK;
 }
 
+/* Whether a comment line has the column of velocities that this file has. */
+static bool has_velocities(const MdXyz *xyz, const char *comment) {
+    bool same = true;
+    for (int k = MD_XYZ_VELOCITIES_OFF + 1; k <= MD_XYZ_VELOCITIES_MOMENTA; k++)
+        same = same && (strstr(comment, velocity_columns[k]) != NULL) == (k == xyz->velocities);
+    return same;
+}
+
 /* Reads the frame that begins at the reader's place, for this spec and these columns: its step; -1 where there is no whole
- * one. *foreign: there is something else. */
-static int64_t skip_frame(const MdXyz *xyz, FILE *reader, char **line, size_t *size, bool *foreign) {
+ * one. *foreign: what is against it, where there is something else. */
+static int64_t skip_frame(const MdXyz *xyz, FILE *reader, char **line, size_t *size, const char **foreign) {
     char *end, *found;
     if (getline(line, size, reader) < 0) return -1;
     long long n_atoms = strtoll(*line, &end, 10);
@@ -143,8 +192,10 @@ static int64_t skip_frame(const MdXyz *xyz, FILE *reader, char **line, size_t *s
     bool complete = getline(line, size, reader) > 0 && strchr(*line, '\n') && (found = strstr(*line, " step="));
     if (!complete) return -1;
     long long step = strtoll(found + strlen(" step="), NULL, 10);
-    *foreign =
-        !strstr(*line, id) || n_atoms != xyz->spec.n_atoms || (strstr(*line, ":velo:R:3") != NULL) != xyz->velocities;
+    if (!strstr(*line, id) || n_atoms != xyz->spec.n_atoms) *foreign = "holds frames of another run";
+    else if (!has_velocities(xyz, *line))
+        *foreign = "output.xyz_velocities cannot change within a file: leave it as it was, or go on without the file: "
+                   "output.xyz_every=0";
     for (long long i = 0; i < n_atoms && !*foreign; i++) {
         ssize_t length = getline(line, size, reader);
         if (length <= 0 || (*line)[length - 1] != '\n') return -1;
@@ -152,32 +203,25 @@ static int64_t skip_frame(const MdXyz *xyz, FILE *reader, char **line, size_t *s
     return step;
 }
 
-/* Why a file cannot be gone on with; NULL: it can. */
-static const char *find_problem(const MdXyz *xyz, bool foreign, int64_t n_frames) {
-    if (foreign) return "holds frames of another run, or other columns than this one writes";
-    if (xyz->n_frames < n_frames)
-        return "has fewer frames than when the restart file was written: not the same file, or damaged";
-    return NULL;
-}
-
-MdXyz *md_xyz_reopen(const char *path, const MdH5mdSpec *spec, bool velocities, int64_t last_step, int64_t n_frames,
+MdXyz *md_xyz_reopen(const char *path, const MdH5mdSpec *spec, int velocities, int64_t last_step, int64_t n_frames,
                      MdErrors *errors) {
     MdXyz *xyz = open_file(path, O_RDWR, spec, velocities, errors);
     if (!xyz) return NULL;
     FILE *reader = fopen(path, "r");
-    bool foreign = reader == NULL;
+    const char *problem = reader ? NULL : strerror(errno);
     char *line = NULL;
     size_t size = 0;
     int64_t step = -1;
-    while (!foreign && (step = skip_frame(xyz, reader, &line, &size, &foreign)) >= 0 && !foreign && step <= last_step) {
+    while (!problem && (step = skip_frame(xyz, reader, &line, &size, &problem)) >= 0 && !problem && step <= last_step) {
         xyz->n_frames++;
         xyz->end = ftello(reader);
     }
-    bool other = foreign; /* what comes after the frames that stay is no reason to refuse them */
+    const char *other = problem; /* what comes after the frames that stay is no reason to refuse them */
     for (; !other && step >= 0; step = skip_frame(xyz, reader, &line, &size, &other)) xyz->n_dropped++;
     free(line);
     if (reader) fclose(reader);
-    const char *problem = find_problem(xyz, foreign, n_frames);
+    if (!problem && xyz->n_frames < n_frames)
+        problem = "has fewer frames than when the restart file was written: not the same file, or damaged";
     if (!problem) return xyz;
     md_fail(errors, MD_ERROR_INPUT, "%s: %s", path, problem);
     xyz->broken = true;

@@ -23,6 +23,21 @@ static inline double md_box_volume(const MdBox *box) {
     return volume;
 }
 
+/* Whether all axes are open. Files then hold no box: many readers take any box as a periodic one. */
+static inline bool md_box_is_open(const MdBox *box) {
+    bool open = true;
+    for (int a = 0; a < box->dimension; a++) open = open && !box->periodic[a];
+    return open;
+}
+
+/* The box as three edge vectors, for files. An axis that the dimension lacks needs some length above 0, or readers drop the
+ * whole box. */
+static inline void md_box_fill_edges(const MdBox *box, double edges[9]) {
+    double largest = 0;
+    for (int a = 0; a < box->dimension; a++) largest = box->length[a] > largest ? box->length[a] : largest;
+    for (int k = 0; k < 9; k++) edges[k] = k % 4 ? 0 : k / 4 < box->dimension ? box->length[k / 4] : largest;
+}
+
 /* 1/length of a periodic axis, 0 of an open one: with it the formula below needs no branch. */
 static inline double md_box_inverse(const MdBox *box, int axis) {
     return box->periodic[axis] ? 1.0 / box->length[axis] : 0.0;

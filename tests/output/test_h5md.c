@@ -26,6 +26,8 @@ static const Sample samples[] = {
     {"intervals", 40, 12, 12, {3, {7, 8, 9}, {true, true, true}}, 2, MD_FILE_PRECISION_SINGLE, 0, {50, 100, 150, 50}},
     {"spare", 2, 3, 3, {3, {4, 4, 4}, {true, true, true}}, 8, MD_FILE_PRECISION_SINGLE, 0, {50, 0, 0, 0}},
     {"gzipped", 40, 12, 12, {3, {7, 8, 9}, {true, true, true}}, 2, MD_FILE_PRECISION_DOUBLE, 9, {50, 100, 50, 0}},
+    {"drop", 20, 5, 5, {3, {5, 6, 7}, {false, false, false}}, 2, MD_FILE_PRECISION_SINGLE, 0, {50, 50, 100, 0}},
+    {"openplane", 20, 3, 3, {2, {5, 6, 0}, {false, false, false}}, 1, MD_FILE_PRECISION_DOUBLE, 0, {50, 50, 0, 0}},
 };
 enum { N_SAMPLES = sizeof samples / sizeof samples[0] };
 

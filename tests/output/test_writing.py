@@ -12,6 +12,7 @@ import h5check
 import h5py
 import numpy as np
 import program
+import restart_file
 from program import Checks
 
 checks = Checks()
@@ -123,7 +124,8 @@ def check_ase(path, periodic):
     images, frames = ase.io.read(path, ":", format="extxyz"), read_xyz(path)
     checks.that(len(images) == len(frames), f"ASE: {len(images)} frames of {len(frames)}")
     for image, (comment, species, numbers) in zip(images, frames):
-        lattice = np.array(re.search(r'Lattice="([^"]*)"', comment)[1].split(), float).reshape(3, 3)
+        lattice = re.search(r'Lattice="([^"]*)"', comment)
+        lattice = np.array(lattice[1].split() if lattice else [0] * 9, float).reshape(3, 3)
         checks.that((image.positions == numbers[:, :3]).all() and image.pbc.tolist() == periodic, "ASE: positions, pbc")
         checks.that(np.array_equal(image.cell[:], lattice) and image.get_chemical_symbols() == species, "ASE: cell, species")
         checks.that(numbers.shape[1] == 3 or (image.arrays["velo"] == numbers[:, 3:]).all(), "ASE: velocities")
@@ -131,7 +133,7 @@ def check_ase(path, periodic):
 
 
 def test_xyz(folder):
-    result = run(folder, xyz_every=30, xyz_velocities="on", velocities_every=10, precision="double")
+    result = run(folder, xyz_every=30, xyz_velocities="velo", velocities_every=10, precision="double")
     good(result, "with an XYZ file")
     frames = read_xyz(result.path("xyz"))
     with result.h5() as h5:
@@ -174,6 +176,131 @@ def test_xyz(folder):
     moved = [name for name in os.listdir(folder) if re.fullmatch(r"w\.\d+\.xyz", name)]
     checks.that(result.code == 0 and len(moved) == 1 and open(os.path.join(folder, moved[0]), "rb").read() == before,
                 f"backup of the XYZ file: {moved}")
+
+
+def give_back(result, name):
+    """A run of no step from the last frame of its XYZ file."""
+    lines = result.path("xyz").read_text().splitlines(keepends=True)
+    n_lines = 2 + int(lines[0])
+    (result.folder / f"{name}.xyz").write_text("".join(lines[-n_lines:]))
+    return program.run(f"{name}.xyz", "run.steps=0", "run.backend=cpu", "output.frames_every=1", "output.velocities_every=1",
+                       "output.precision=double", "output.existing=overwrite", "output.name=again", folder=result.folder, name="again")
+
+
+def check_reals(comment):
+    """Readers tell the type of a value from its looks."""
+    pairs = dict(re.findall(r'(\w+)=("[^"]*"|\S+)', comment))
+    words = pairs.pop("Lattice", "").strip('"').split()
+    words += [value for key, value in pairs.items() if key not in ("Properties", "pbc", "run_id", "step")]
+    checks.that(len(words) >= 4 and all(re.fullmatch(r"-?\d.*[.e].*", word) for word in words) and pairs["step"].isdigit(),
+                f"real values: {comment}")
+
+
+COLUMNS = {"off": "", "velo": ":velo:R:3", "on": ":velo:R:3", "vel": ":vel:R:3", "momenta": ":momenta:R:3"}
+
+
+def test_xyz_columns(folder):
+    """Velocities under each name, and masses where one of them is not 1: what is given back to mdmini is the same system."""
+    for masses, words in (([1, 2.5], ["system.types=2", "system.fractions=0.7 0.3", "system.masses=1 2.5"]), ([3], ["system.masses=3"]),
+                          ([1], []), ([1, 1], ["system.types=2"])):
+        for velocities, column in COLUMNS.items():
+            what = f"masses {masses}, {velocities}"
+            result = run(folder, *words, "run.timestep=0.025", xyz_every=20, xyz_velocities=velocities, velocities_every=10,
+                         precision="double")
+            good(result, what)
+            frames = read_xyz(result.path("xyz"))
+            column += ":masses:R:1" if velocities == "momenta" else ":mass:R:1" if set(masses) != {1} else ""
+            with result.h5() as h5:
+                mass, velocity = h5["particles/all/mass"][:][:, None], h5["particles/all/velocity/value"][-1]
+                deck = h5["parameters/mdmini/deck"][()].decode()
+            for comment, _, numbers in frames:
+                check_reals(comment)
+                checks.that(f"Properties=species:S:1:pos:R:3{column} " in comment, f"{what}: {comment}")
+                checks.that(not column.endswith(":R:1") or (numbers[:, -1:] == mass).all(), f"{what}: masses")
+            times = [re.search(r" time=(\S+)", comment)[1] for comment, *_ in frames]
+            checks.that(times == ["0.0", "0.5", "1.0", "1.5"], f"times {times}")
+            expected = velocity * mass if velocities == "momenta" else velocity
+            checks.that(velocities == "off" or (frames[-1][2][:, 3:6] == expected).all(), f"{what}: velocities")
+            checks.that(re.search(r"xyz_velocities *= (\w+)", deck)[1] == velocities.replace("on", "velo"), f"{what}: {deck}")
+            again = give_back(result, "back")
+            if not checks.that(again.code == 0, f"{what}: {again.last_lines()}"):
+                continue
+            with again.h5() as h5:
+                checks.that((h5["particles/all/mass"][:][:, None] == mass).all(), f"{what}: masses given back")
+                off = np.abs(h5["particles/all/velocity/value"][0] - velocity).max()
+                checks.that(velocities == "off" or off < 1e-7, f"{what}: velocities given back differ by {off}")
+
+
+def test_columns_go_on(folder):
+    """They stay as they are within a file, also as an earlier version of the program called and wrote them."""
+    mixture = ["system.types=2", "system.masses=1 2", "run.steps=20"]
+    for velocities, changed in (("velo", "vel"), ("vel", "momenta"), ("momenta", "off"), ("off", "on")):
+        result = run(folder, *mixture, xyz_every=10, xyz_velocities=velocities)
+        files = {path.name: path.read_bytes() for path in result.folder.iterdir()}
+        for words in (["--check"], []):
+            done = program.run("--restart", "w.restart", "run.steps=40", f"output.xyz_velocities={changed}", *words, folder=folder)
+            checks.that(done.code == 2 and "w.xyz: output.xyz_velocities cannot change within a file" in done.stderr,
+                        f"{words}: {done.code} {done.last_lines()}")
+            checks.that(files == {path.name: path.read_bytes() for path in result.folder.iterdir()}, "a file was touched")
+        done = program.run("--restart", "w.restart", "run.steps=40", "output.xyz_every=0", folder=folder)
+        checks.that(done.code == 0, f"without the file: {done.last_lines()}")
+    result = run(folder, *mixture, xyz_every=10, xyz_velocities="velo")
+    old = restart_file.sections(result.path("restart"))
+    old["deck"], n = re.subn(rb"(xyz_velocities *= )velo", rb"\1on", old["deck"])
+    result.path("restart").write_bytes(restart_file.compose(old))
+    text = result.path("xyz").read_text()
+    result.path("xyz").write_text(re.sub(r" [12]$", "", text.replace(":mass:R:1", ""), flags=re.M))
+    done = program.run("--restart", "w.restart", "run.steps=40", folder=folder)
+    comments = result.path("xyz").read_text().splitlines()[1::2 + 256]
+    checks.that(n == 1 and done.code == 0 and [":velo:R:3:mass:R:1 " in comment for comment in comments] == [False] * 3 + [True] * 2,
+                f"an old file: {done.last_lines()} {comments}")
+
+
+def add_edges(path):
+    """As an earlier version of the program wrote the file of an open box."""
+    with h5py.File(path, "r+") as h5:
+        position = h5["particles/all/position"]
+        n, planned = position["step"].shape[0], position["step"].maxshape[0]
+        edges = h5.create_group("particles/all/box/edges")
+        edges.create_dataset("value", data=np.tile(np.eye(3) * 7.0, (n, 1, 1)), maxshape=(planned, 3, 3), chunks=(1, 3, 3))
+        edges["step"], edges["time"] = position["step"], position["time"]
+
+
+def test_open_box(folder):
+    """No box where all axes are open: readers take any box as a periodic one. Old files, which have one, are gone on with."""
+    for boundary, pbc in (("open", "F F F"), ("periodic periodic open", "T T F"), ("open periodic open", "F T F")):
+        is_open = boundary == "open"
+        for dimension in (2, 3):
+            words = ["system.dimension=2", "system.start=hexagonal", "system.cells=8 4", "system.density=0.8"] if dimension == 2 else []
+            words.append("system.boundary=" + " ".join((boundary.split() * 3)[:dimension]))
+            result = run(folder, *words, velocities_every=20, xyz_every=10, xyz_velocities="velo", precision="double")
+            good(result, f"{dimension}-D, {boundary}")
+            comments = [comment for comment, *_ in read_xyz(result.path("xyz"))]
+            checks.that(all(("Lattice=" not in comment) == is_open and f'pbc="{pbc}"' in comment for comment in comments), f"{comments}")
+            check_ase(result.path("xyz"), [word == "T" for word in pbc.split()])
+            with result.h5() as h5:
+                for group in ("all", "all_velocity"):
+                    box = h5[f"particles/{group}/box"]
+                    checks.that(("edges" not in box) == is_open and len(box.attrs["boundary"]) == 3, f"{group}: {list(box)}")
+            again = give_back(result, "back")
+            checks.that(again.code == 0 and f'pbc="{pbc}"' in comments[0], f"given back: {again.last_lines()}")
+    for steps, has_edges in ((60, True), (80, False)):  # the file goes on as it was planned, or a copy that has more room does
+        words = ["system.boundary=open", "restart.every=20", f"output.velocities_every={steps // 3}"]
+        result = run(folder, *words)
+        add_edges(result.path("h5"))
+        healed = subprocess.run([program.program(), "--recover", result.path("h5")], capture_output=True, text=True)
+        checks.that(healed.returncode == 0 and "in good order" in healed.stdout, f"--recover: {healed}")
+        good(result, "edges in an open box")
+        done = program.run("--restart", "w.restart.prev", f"run.steps={steps}", folder=folder, name="w")
+        good(done, f"{steps} steps")
+        with done.h5() as h5:
+            box, n = h5["particles/all/box"], h5["particles/all/position/step"].shape[0]
+            checks.that(("edges" in box) == has_edges and (not has_edges or box["edges/value"].shape == (n, 3, 3)), f"{list(box)}")
+    result = run(folder, "restart.every=20")
+    with h5py.File(result.path("h5"), "r+") as h5:
+        del h5["particles/all/box/edges"]
+    done = program.run("--restart", "w.restart.prev", folder=folder, name="w")
+    checks.that(done.code == 2 and "lacks the edges of the box" in done.stderr, f"a periodic box: {done.code} {done.last_lines()}")
 
 
 def recovered(result, least):
@@ -365,7 +492,7 @@ def test_recover_arguments(folder):
         checks.that(result.returncode == 2 and "--recover" in result.stderr, f"{words}: {result}")
 
 
-for test in (test_intervals, test_same_numbers, test_bytes, test_xyz, test_disk_full, test_seldom_frames, test_lost, test_lost_at_the_end, test_kill, test_read_only,
+for test in (test_intervals, test_same_numbers, test_bytes, test_xyz, test_xyz_columns, test_columns_go_on, test_open_box, test_disk_full, test_seldom_frames, test_lost, test_lost_at_the_end, test_kill, test_read_only,
              test_recover_arguments):
     with program.temporary_folder() as place:
         test(place)

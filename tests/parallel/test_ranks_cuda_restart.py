@@ -12,7 +12,7 @@ from test_ranks_restart import begin, same_particles
 BITS = "the bits are those of a run that never stopped"
 OFTEN = {"frames_every": 5, "velocities_every": 5, "images_every": 5, "forces_every": 0, "thermo_every": 5}
 TWO_TYPES = {**MELT["system"], "types": 2, "fractions": "0.5 0.5", "masses": "1 2"}
-BY_ALL, WITH_XYZ = "parallel.frames=all", "output.xyz_every=10 output.xyz_velocities=on"
+BY_ALL, WITH_XYZ = "parallel.frames=all", "output.xyz_every=10 output.xyz_velocities=velo"
 ALIKE = ("memory.sort=brick", "memory.brick_grid=cells")  # the same bricks in all runs: auto may take others with direct, or on a large GPU
 GRIDS = {1: ["parallel.grid=auto"], 2: ["parallel.grid=2 1 1"], 4: ["parallel.grid=1 2 2"]}
 

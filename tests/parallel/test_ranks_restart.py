@@ -166,7 +166,7 @@ def test_walltime(checks, folder):
 
 def test_same_files(checks, folder):
     """Frames, rows and the XYZ file of four ranks are those of one process."""
-    name = deck(folder, "small", output={"precision": "single", "xyz_every": 10, "xyz_velocities": "on"})
+    name = deck(folder, "small", output={"precision": "single", "xyz_every": 10, "xyz_velocities": "velo"})
     begin(folder, 1, name, "one")
     done = begin(folder, 4, name, "four", "parallel.grid=2 1 2")
     if not checks.that(done.code == 0, f"{done.last_lines()}"):

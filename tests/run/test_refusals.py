@@ -112,7 +112,7 @@ def test_check(checks, folder):
     (folder / "gzip.h5").write_bytes(marked)
     problems = h5check.check(folder / "gzip.h5")
     checks.that(len(problems) == 1 and "mdmini --recover" in problems[0], f"h5check of a file that is marked: {problems}")
-    cases = [("run", {}, [], 0), ("run", {}, ["output.xyz_velocities=on"], 2), ("run", {}, ["output.unwrapped=on"], 2),
+    cases = [("run", {}, [], 0), ("run", {}, ["output.xyz_velocities=velo"], 2), ("run", {}, ["output.unwrapped=on"], 2),
              ("run", {}, ["output.images_every=0"], 2), ("run", {"run.xyz": whole["twin.xyz"]}, [], 2),
              ("run", {"run.xyz": xyz[:len(xyz) // 2]}, [], 2), ("run", {"run.h5": whole["twin.h5"]}, [], 2),
              ("run", {"run.h5": b"no trajectory"}, [], 2), ("run", {"run.h5": h5[:len(h5) // 2]}, [], 2), ("gzip", {}, [], 0),

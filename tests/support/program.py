@@ -124,9 +124,7 @@ class Frame:
         self.step = int(particles["position/step"][k])
         self.position = particles["position/value"][k].astype(float)
         self.velocity = particles["velocity/value"][k].astype(float) if "velocity" in particles else None
-        edges = numpy.asarray(particles["box/edges/value"])
-        edges = edges[k] if edges.ndim > 1 and edges.shape[0] == len(particles["position/step"]) else edges
-        self.edges = numpy.diag(edges) if edges.ndim == 2 else edges
+        self.edges = numpy.diag(particles["box/edges/value"][k]) if "edges" in particles["box"] else None  # no box: all is open
         self.species = numpy.asarray(particles["species"] if isinstance(particles["species"], h5py.Dataset)
                                      else particles["species/value"][k])
         self.observables = {key: float(h5["observables"][key]["value"][k]) for key in h5["observables"]}

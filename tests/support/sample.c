@@ -165,7 +165,7 @@ int64_t sample_check(const char *path, const Sample *sample, int64_t n_least, in
     check_line(file, "observables/conserved_energy/value", n, 1, 6);
     int64_t n_edges;
     md_free(read_all(file, "particles/all/box/edges/value", &n_edges));
-    CHECK(n_edges == n);
+    CHECK(n_edges == (md_box_is_open(&sample->box) ? -1 : n));
     CHECK(H5Fclose(file) >= 0);
     return n;
 }

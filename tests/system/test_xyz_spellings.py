@@ -22,7 +22,7 @@ import numpy as np
 
 PROGRAM = os.environ.get("MDMINI", "")
 QUIET = ["run.steps=0", "run.backend=cpu", "run.threads=1", "run.precision=double", "output.frames_every=0",
-         "output.precision=double", "output.xyz_every=1", "output.xyz_velocities=on", "potential.cutoff=2.2",
+         "output.precision=double", "output.xyz_every=1", "output.xyz_velocities=velo", "potential.cutoff=2.2",
          "potential.shift=none", "neighbor.skin=0.1"]
 failures = []
 
