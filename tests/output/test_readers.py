@@ -1,5 +1,6 @@
 """Trajectories open in other programs and hold the right numbers there: h5py (with a strict check of the structure),
-h5dump and MDAnalysis. The files come from `test_h5md FOLDER`; the numbers from the formula that is in both."""
+h5dump and MDAnalysis. The files come from `test_h5md FOLDER`; the numbers from the formula that is in both. What is
+installed of the programs that readers.py knows reads those of runs, too."""
 import importlib.util
 import json
 import os
@@ -18,12 +19,16 @@ import h5py
 import numpy as np
 
 import h5check
+import program
+import readers
 
 PERIODIC, OPEN = b"periodic", b"none"
 #          name       N  frames dimension box             boundary                  types type    v  f  images: steps
 SAMPLES = [("all3d", 101, 4, 3, [7.5, 8.5, 9.25], [PERIODIC] * 3, 2, "float32", 50, 50, 50),
            ("plain2d", 64, 3, 2, [8, 10, 10], [PERIODIC, PERIODIC, OPEN], 1, "float64", 0, 0, 0),
            ("open3d", 33, 1, 3, [5, 6, 7], [PERIODIC, OPEN, PERIODIC], 1, "float32", 50, 0, 0),
+           ("drop", 20, 5, 3, [5, 6, 7], [OPEN] * 3, 2, "float32", 50, 100, 0),
+           ("openplane", 20, 3, 2, [5, 6, 6], [OPEN] * 3, 1, "float64", 50, 0, 0),
            ("many", 9, 700, 3, [4, 4, 4], [PERIODIC] * 3, 8, "float64", 0, 50, 0),
            ("gzip", 2000, 8, 3, [7, 8, 9], [PERIODIC] * 3, 3, "float32", 50, 0, 50),
            ("intervals", 40, 12, 3, [7, 8, 9], [PERIODIC] * 3, 2, "float32", 100, 150, 50),
@@ -62,7 +67,9 @@ def check_h5py(path, sample):
         assert filtered == (("gzip", True) if name.startswith("gzip") else (None, False)), filtered
         assert particles["position/value"].shape[0] == frames and particles["position/value"].dtype == dtype
         assert [bytes(word) for word in particles["box"].attrs["boundary"]] == boundary
-        assert (particles["box/edges/value"][:] == np.diag(box)).all()
+        is_open = boundary == [OPEN] * 3
+        assert (set(particles["box"]) == set()) if is_open else (particles["box/edges/value"][:] == np.diag(box)).all()
+        assert "particles/all_force" not in file or ("edges" in file["particles/all_force/box"]) != is_open
         assert particles["position/step"][:].tolist() == [50 * t for t in range(frames)]
         assert particles["position/time"][:].tolist() == [0.25 * t for t in range(frames)]
         for quantity, element in enumerate(["position", "velocity", "force"]):
@@ -156,12 +163,15 @@ def check_strictness(path, folder):
         del file["parameters/vmd_structure/name"]
         file["parameters/vmd_structure/name"] = names
 
-    changes = [copy_step, swap_ids, variable_text, shorten, add_unit, no_number, leave_box, go_back, miss_a_step, no_energy, not_due, not_resumed,
+    def no_edges(file):
+        del file["particles/all/box/edges"]
+
+    changes = [no_edges, copy_step, swap_ids, variable_text, shorten, add_unit, no_number, leave_box, go_back, miss_a_step, no_energy, not_due, not_resumed,
                name_too_many, name_at_length]
     for number, change in enumerate(changes):
         damage(number, change)
     tool = os.path.join(os.environ["MDMINI_SOURCE"], "tools", "h5check.py")
-    for bad in (os.path.join(folder, "damaged5.h5"), tool, os.path.join(folder, "none.h5")):
+    for bad in (os.path.join(folder, "damaged6.h5"), tool, os.path.join(folder, "none.h5")):
         run = subprocess.run([sys.executable, "-B", tool, path, bad], capture_output=True, text=True)
         lines = run.stdout.splitlines()
         assert run.returncode == 1 and lines[0] == f"{path}: good" and lines[1].startswith(bad) and len(lines) == 2, run
@@ -186,7 +196,10 @@ def check_mdanalysis(path, sample, mda):
     universe.load_new(path, format="H5MD", convert_units=False)
     assert len(universe.trajectory) == frames
     for t, frame in enumerate(universe.trajectory):
-        assert np.allclose(frame.dimensions, box + [90, 90, 90]), frame.dimensions
+        if boundary == [OPEN] * 3:
+            assert frame.dimensions is None, frame.dimensions
+        else:
+            assert np.allclose(frame.dimensions, box + [90, 90, 90]), frame.dimensions
         assert frame.time == 0.25 * t and frame.data["step"] == 50 * t, (frame.time, frame.data)
         velocities_here, forces_here = velocities == 50, forces == 50  # of other steps than the positions: elsewhere
         assert frame.has_velocities == velocities_here and frame.has_forces == forces_here
@@ -207,6 +220,9 @@ def main():
             check_h5dump(path, sample)
             print(f"{sample[0]}: h5py, h5dump")
         check_strictness(os.path.join(folder, "all3d.h5"), folder)
+        readers.write_runs(program.program(), folder)
+        for name in {"MDAnalysis", "ase"} - set(readers.check(folder)):
+            print(f"not tested: {name} is not installed (Debian: python3-{name.lower()})")
         if not importlib.util.find_spec("MDAnalysis"):
             print("skipped: MDAnalysis is not installed (Debian: python3-mdanalysis)")
             return 77
