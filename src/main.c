@@ -86,7 +86,7 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
     if (deck) simulation = md_simulation_plan(deck, purpose, resumed, command, comm, log, errors);
     if (purpose == MD_TO_RUN) md_stop_watch();
     if (simulation && request->check_only) {
-        if (md_comm_is_root(comm) && md_simulation_check_files(simulation) == MD_OK)
+        if (md_simulation_check_files(simulation) == MD_OK && md_comm_is_root(comm))
             md_report_plan(&simulation->record);
         /* What was asked for is that text alone. */
         const int fault = md_log_terminal_fault(log);

@@ -394,6 +394,9 @@ static MdStatus check_motion(const MdSimulation *s) {
 
 MdStatus md_simulation_check_files(MdSimulation *s) {
     if (!s->resumed) return MD_OK;
+    const MdStatus status =
+        md_comm_agree(s->record.comm, md_checkpoint_check(s->resumed, &s->record), s->record.errors);
+    if (status != MD_OK || !md_comm_is_root(s->record.comm)) return status;
     MdTrajectorySpec spec = md_trajectory_of_run(&s->record, s->system);
     md_continue_plan(&s->record, &spec);
     return md_trajectory_check(&spec, &s->record.resume.continued, s->record.errors);

@@ -40,7 +40,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
                                  struct MdComm *comm, MdLog *log, MdErrors *errors);
 
 /* plan.c: for a run that is only checked, what the run would find against the files that it goes on with
- * (MD_ERROR_INPUT, in the record's errors), and what would become of them. Touches nothing. */
+ * (MD_ERROR_INPUT, in the record's errors), and what would become of them. Touches nothing. Collective. */
 MdStatus md_simulation_check_files(MdSimulation *simulation);
 
 /* Runs what was planned; fills everything the report needs. The status is that of the run: MD_ERROR_PHYSICS for a run

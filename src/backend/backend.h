@@ -230,6 +230,8 @@ typedef struct MdBackendOps {
      * with deterministic switches every bit from then on is that of the context that was saved; else list and forces are
      * still to be made (md_verlet_start). */
     MdStatus (*load)(void *context, MdState *state);
+    /* Whether load would refuse what is kept of the list. */
+    MdStatus (*check_list)(const MdConfig *config, const MdSystemPlan *plan, MdState *state);
     /* The list as it stands (cutoff plus skin as built), by id, each pair in the rows where it is stored; free with
      * md_rows_free. With a force kernel that has no list: an input error. */
     MdStatus (*export_rows)(void *context, MdRows *rows);

@@ -1,5 +1,6 @@
 /* A restart file is opened, and the run is taken from it: deck, plan, record, the state of the backend. */
 #define _DEFAULT_SOURCE 1
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/range.h"
 #include "checkpoint/file.h"
 #include "output/path.h"
 #include "output/schedule.h"
@@ -16,6 +18,47 @@
 static MdStatus read_section(MdCheckpoint *c, const char *name, void *data, uint64_t n_bytes) {
     MdStatus status = md_restart_find(c->file, name, n_bytes);
     return status == MD_OK ? md_restart_read(c->file, data, n_bytes) : status;
+}
+
+/* A step more than any run may have, so that counts of steps never overflow; numbers beyond are none of a run. */
+static const double most_steps = 1e15, most_length = 1e15;
+
+static MdStatus check_run(const MdCheckpoint *c, MdErrors *errors) {
+    const MdRunNumbers *run = &c->run;
+    const double frames = (double)run->step + 1, counts = 1e18;
+    const MdRange ranges[] = {
+        {"step", (double)run->step, 0, most_steps},
+        {"frames", (double)run->n_frames, 0, frames},
+        {"frames of the XYZ file", (double)run->n_xyz_frames, 0, frames},
+        {"rebuilds", (double)run->n_rebuilds, 0, counts},
+        {"late rebuilds", (double)run->n_late_rebuilds, 0, counts},
+        {"overflows", (double)run->n_overflows, 0, counts},
+        {"heat of the thermostat", run->heat, -1e300, 1e300},
+        {"length of the run's key", (double)strnlen(run->run_id, sizeof run->run_id), 0, sizeof run->run_id - 1}};
+    return MD_RANGE_CHECK(ranges, c->path, errors);
+}
+
+static MdStatus check_system(const MdCheckpoint *c, MdErrors *errors) {
+    const MdSystemNumbers *s = &c->system;
+    const MdRange ranges[] = {{"particles", (double)s->n_atoms, 1, INT32_MAX},
+                              {"dimension", (double)s->dimension, 2, 3},
+                              {"types", (double)s->n_types, 1, MD_MAX_TYPES},
+                              {"velocities of a file", (double)s->file_velocities, 0, 1},
+                              {"density", s->density, DBL_MIN, DBL_MAX}};
+    MdStatus status = MD_RANGE_CHECK(ranges, c->path, errors);
+    for (int a = 0; status == MD_OK && a < 3; a++) {
+        const bool there = a < s->dimension;
+        const MdRange axis[] = {{"periodic axis", (double)s->periodic[a], 0, there},
+                                {"length of the box", s->length[a], there ? DBL_MIN : 0, most_length}};
+        status = MD_RANGE_CHECK(axis, c->path, errors);
+    }
+    for (int t = 0; status == MD_OK && t < s->n_types; t++) {
+        const size_t length = strnlen(s->type_name[t], MD_TYPE_NAME_SIZE);
+        const MdRange type[] = {{"mass", s->mass[t], DBL_MIN, DBL_MAX},
+                                {"length of a type's name", (double)length, 0, MD_TYPE_NAME_SIZE - 1}};
+        status = MD_RANGE_CHECK(type, c->path, errors);
+    }
+    return status == MD_OK ? md_restart_find(c->file, "type", (uint64_t)s->n_atoms * sizeof(int32_t)) : status;
 }
 
 MdCheckpoint *md_checkpoint_open(const char *path, MdErrors *errors) {
@@ -30,7 +73,8 @@ MdCheckpoint *md_checkpoint_open(const char *path, MdErrors *errors) {
         if (!c->name || !c->deck || !c->switches || !c->origin)
             md_fail(errors, MD_ERROR_INPUT, "%s: holds no run that could be resumed", path);
         else if (read_section(c, "run", &c->run, sizeof c->run) == MD_OK &&
-                 read_section(c, "system", &c->system, sizeof c->system) == MD_OK)
+                 read_section(c, "system", &c->system, sizeof c->system) == MD_OK && check_run(c, errors) == MD_OK &&
+                 check_system(c, errors) == MD_OK)
             return c;
     }
     md_checkpoint_close(c);
@@ -81,7 +125,10 @@ MdStatus md_checkpoint_plan(MdCheckpoint *c, const MdDeck *deck, MdSystemPlan *p
         if (plan->box.periodic[a]) plan->extent = fmax(plan->extent, plan->box.length[a]);
     }
     memcpy(plan->type_name, s->type_name, sizeof plan->type_name);
-    MdStatus status = md_potential_from_config(deck, (int)s->n_types, &plan->potential, errors);
+    const int64_t dimension = md_deck_config(deck)->system_dimension;
+    const MdRange asked[] = {{"dimension", (double)s->dimension, (double)dimension, (double)dimension}};
+    MdStatus status = MD_RANGE_CHECK(asked, c->path, errors);
+    if (status == MD_OK) status = md_potential_from_config(deck, (int)s->n_types, &plan->potential, errors);
     const double skin = md_deck_config(deck)->neighbor_skin;
     if (status == MD_OK) status = md_system_check_range(deck, plan, md_is_auto(skin) ? 0 : skin, errors);
     return status;
@@ -101,18 +148,50 @@ static MdStatus read_history(MdCheckpoint *c, MdRecord *r) {
     const uint64_t bytes = md_restart_bytes(c->file, "thermo");
     const uint64_t n = bytes / sizeof(MdThermo);
     MdStatus status = md_restart_find(c->file, "thermo", n * sizeof(MdThermo));
+    double least = 0;
     for (uint64_t k = 0; status == MD_OK && k < n; k++) {
         MdThermo row;
         status = md_restart_read(c->file, &row, sizeof row);
+        const MdRange step[] = {{"step of a thermo row", (double)row.step, least, (double)c->run.step}};
+        if (status == MD_OK) status = MD_RANGE_CHECK(step, c->path, r->errors);
         if (status == MD_OK) md_history_add(&r->history, &row);
+        least = (double)row.step + 1;
     }
     return status;
 }
 
-static MdStatus read_sessions(MdCheckpoint *c, MdResume *resume) {
+/* Of the start, which leave room for those of the end. A bool is read as what it is only when it is one. */
+static MdStatus read_checks(MdCheckpoint *c, MdRecord *r) {
+    MdVerification *v = &r->verification;
+    MdStatus status = read_section(c, "checks", v, sizeof *v);
+    if (status != MD_OK) return status;
+    enum { ROOM = sizeof v->checks / sizeof *v->checks };
+    const MdRange ranges[] = {{"checks", (double)v->n_checks, 0, ROOM / 2},
+                              {"complete", *(const unsigned char *)&v->complete, 0, 1},
+                              {"step of a fault", (double)v->fault.step, -1, -1}};
+    status = MD_RANGE_CHECK(ranges, c->path, r->errors);
+    for (int k = 0; status == MD_OK && k < v->n_checks; k++) {
+        const size_t room = sizeof v->checks[k].name, length = strnlen(v->checks[k].name, room);
+        const MdRange check[] = {{"length of a check's name", (double)length, 0, (double)room - 1},
+                                 {"step of a check", (double)v->checks[k].step, -1, (double)c->run.step}};
+        status = MD_RANGE_CHECK(check, c->path, r->errors);
+    }
+    return status;
+}
+
+static MdStatus read_sessions(MdCheckpoint *c, MdRecord *r) {
+    MdResume *resume = &r->resume;
     const uint64_t n = md_restart_bytes(c->file, "sessions") / sizeof(MdSession);
     resume->n_sessions = n < MD_MAX_SESSIONS ? (int64_t)n : MD_MAX_SESSIONS;
-    return read_section(c, "sessions", resume->sessions, (uint64_t)resume->n_sessions * sizeof(MdSession));
+    MdStatus status = read_section(c, "sessions", resume->sessions, (uint64_t)resume->n_sessions * sizeof(MdSession));
+    for (int64_t k = 0; status == MD_OK && k < resume->n_sessions; k++) {
+        const MdSession *session = &resume->sessions[k];
+        const MdRange ranges[] = {{"last step of a process", (double)session->to_step, 0, (double)c->run.step},
+                                  {"first step of a process", (double)session->from_step, 0, (double)session->to_step},
+                                  {"seconds of a process", session->loop_seconds, 0, DBL_MAX}};
+        status = MD_RANGE_CHECK(ranges, c->path, r->errors);
+    }
+    return status;
 }
 
 static void judge_bits(const MdCheckpoint *c, MdRecord *r) {
@@ -148,9 +227,9 @@ MdStatus md_checkpoint_recall(MdCheckpoint *c, MdRecord *r) {
     resume->before.n_late_rebuilds = c->run.n_late_rebuilds;
     resume->before.n_overflows = c->run.n_overflows;
     judge_bits(c, r);
-    MdStatus status = read_section(c, "checks", &r->verification, sizeof r->verification);
+    MdStatus status = read_checks(c, r);
     if (status == MD_OK) status = read_history(c, r);
-    if (status == MD_OK) status = read_sessions(c, resume);
+    if (status == MD_OK) status = read_sessions(c, r);
     const MdConfig *before = md_deck_config(md_deck_before(r->deck));
     resume->n_missing = count_missing(r, before->output_frames_every, resume->n_frames);
     resume->n_xyz_missing = count_missing(r, before->output_xyz_every, resume->n_xyz_frames);
@@ -186,14 +265,35 @@ static MdStatus load_move(MdState *state, void *data, uint64_t bytes) {
     return md_restart_read(((Loading *)state)->file, data, bytes);
 }
 
+static Loading begin_loading(MdCheckpoint *c, const MdRecord *r, const MdSystem *system) {
+    return (Loading){.state = {.loading = true,
+                               .same_list = r->resume.same_list,
+                               .step = c->run.step,
+                               .type = c->row_type,
+                               .path = c->path,
+                               .errors = r->errors,
+                               .begin = load_begin,
+                               .move = load_move},
+                     .file = c->file,
+                     .system = system};
+}
+
 MdStatus md_checkpoint_load(MdCheckpoint *c, const MdRecord *r, const MdSystem *system, void *context) {
-    Loading from = {.state = {.loading = true,
-                              .same_list = r->resume.same_list,
-                              .step = c->run.step,
-                              .type = c->row_type,
-                              .begin = load_begin,
-                              .move = load_move},
-                    .file = c->file,
-                    .system = system};
+    Loading from = begin_loading(c, r, system);
     return r->ops->load(context, &from.state);
+}
+
+MdStatus md_checkpoint_check(MdCheckpoint *c, const MdRecord *r) {
+    MdSystem *system = md_checkpoint_system(c, &r->plan, r->errors);
+    if (!system) return MD_ERROR_INPUT;
+    const uint64_t real = r->config->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double);
+    const uint64_t pair = r->config->run_precision == MD_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+    Loading from = begin_loading(c, r, system);
+    MdStatus status = md_checkpoint_find_rows(c->file, system, "image", 3 * sizeof(int32_t));
+    if (status == MD_OK) status = md_checkpoint_find_rows(c->file, system, "velocity", 3 * real);
+    if (status == MD_OK) status = md_checkpoint_find_rows(c->file, system, "force", 3 * pair);
+    if (status == MD_OK && r->resume.same_list && !r->no_gpu)
+        status = r->ops->check_list(r->config, &r->plan, &from.state);
+    md_system_destroy(system);
+    return status;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/range.h"
 #include "checkpoint/file.h"
 
 /* A row of the file on its way to the process whose block has the id of its particle, and back with the type. */
@@ -55,6 +56,15 @@ static int64_t answer_queries(MdSystem *system, Query *queries, int64_t n) {
     return n_bad < 0 ? -n_bad : n_bad;
 }
 
+/* They are used as indices. */
+static MdStatus check_types(const MdCheckpoint *c, const MdSystem *system, MdErrors *errors) {
+    for (int64_t i = 0; i < system->n_own; i++)
+        if (system->type[i] < 0 || system->type[i] >= system->potential.n_types)
+            return md_fail(errors, MD_ERROR_INPUT, "%s: types are not 1 to %d: particle %lld has type %lld", c->path,
+                           system->potential.n_types, (long long)(system->first + i), (long long)system->type[i] + 1);
+    return MD_OK;
+}
+
 /* Types of the rows of the file that this process reads, and places of its block. ids are used as indices: each must be there
  * once. */
 static MdStatus trade_rows(MdCheckpoint *c, MdSystem *system, const int32_t *ids, const double *places,
@@ -85,7 +95,7 @@ MdStatus md_checkpoint_find_rows(MdRestart *file, const MdSystem *system, const 
     return status == MD_OK ? md_restart_skip(file, (uint64_t)system->first * row_bytes) : status;
 }
 
-static MdStatus read_places(MdCheckpoint *c, const MdSystem *system, double *places) {
+static MdStatus read_places(MdCheckpoint *c, const MdSystem *system, double *places, MdErrors *errors) {
     const uint64_t bytes = md_restart_bytes(c->file, "position");
     const size_t size = bytes == 3 * (uint64_t)system->n_atoms * sizeof(float) ? sizeof(float) : sizeof(double);
     MdStatus status = md_checkpoint_find_rows(c->file, system, "position", 3 * size);
@@ -94,6 +104,9 @@ static MdStatus read_places(MdCheckpoint *c, const MdSystem *system, double *pla
         double *place = places + 3 * i;
         status = md_restart_read(c->file, size == sizeof(float) ? (void *)single : (void *)place, 3 * size);
         for (int a = 0; a < 3 && size == sizeof(float); a++) place[a] = (double)single[a];
+        const MdRange ranges[] = {
+            {"x", place[0], -1e15, 1e15}, {"y", place[1], -1e15, 1e15}, {"z", place[2], -1e15, 1e15}};
+        if (status == MD_OK) status = MD_RANGE_CHECK(ranges, c->path, errors);
     }
     return status;
 }
@@ -105,9 +118,10 @@ MdSystem *md_checkpoint_system(MdCheckpoint *c, const MdSystemPlan *plan, MdErro
     double *places = md_alloc(3 * n, sizeof *places, "places of rows");
     MdStatus status = md_checkpoint_find_rows(c->file, system, "type", sizeof *system->type);
     if (status == MD_OK) status = md_restart_read(c->file, system->type, n * sizeof *system->type);
+    if (status == MD_OK) status = check_types(c, system, errors);
     if (status == MD_OK) status = md_checkpoint_find_rows(c->file, system, "id", sizeof *ids);
     if (status == MD_OK) status = md_restart_read(c->file, ids, n * sizeof *ids);
-    if (status == MD_OK) status = read_places(c, system, places);
+    if (status == MD_OK) status = read_places(c, system, places, errors);
     status = md_comm_agree(plan->comm, status, errors);
     if (status == MD_OK) status = trade_rows(c, system, ids, places, errors);
     md_free(ids);

@@ -323,6 +323,7 @@ MdStatus md_cpu_output_settle(void *context);
 /* state.c: the whole state, into a restart file and out of it. Half kicks are done, arrays for forces are there. */
 MdStatus md_cpu_save(MdCpuContext *c, MdState *state);
 MdStatus md_cpu_load(MdCpuContext *c, MdState *state);
+MdStatus md_cpu_check_list(const MdConfig *config, const MdSystemPlan *plan, MdState *state);
 
 /* count.c */
 void md_cpu_count(MdCpuContext *c, MdCounters *counters);

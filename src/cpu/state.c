@@ -3,8 +3,10 @@
  * The list itself is not kept: it is several times the size of all else. What it was made from is, the places at the last
  * build in the order of memory and the grid, and from these the search makes the same rows with their entries in the
  * same order. Ranks take any rows of the file, and send the atoms to the domains that these places are in. */
+#include <math.h>
 #include <string.h>
 
+#include "base/range.h"
 #include "cpu/context.h"
 
 /* What there is besides arrays; no gaps, as its bytes go into the file. */
@@ -29,11 +31,9 @@ static MdStatus move_particles(MdCpuContext *c, MdState *state) {
     return status;
 }
 
-static MdStatus move_list(MdCpuContext *c, MdState *state, ListState *list) {
-    const size_t real = c->state_double ? sizeof(double) : sizeof(float);
-    MdStatus status = md_state_common(state, "cpu list", list, sizeof *list);
-    if (status == MD_OK) status = md_state_columns(state, "cpu built at", c->built_at, c->n_atoms, real);
-    return status;
+static MdStatus move_built_at(MdCpuContext *c, MdState *state) {
+    return md_state_columns(state, "cpu built at", c->built_at, c->n_atoms,
+                            c->state_double ? sizeof(double) : sizeof(float));
 }
 
 /* The same on all ranks, as the section is. */
@@ -59,7 +59,55 @@ MdStatus md_cpu_save(MdCpuContext *c, MdState *state) {
     list.largest_sq = c->largest_sq;
     list.used_sq = c->used_sq;
     MdStatus status = move_particles(c, state);
-    return status == MD_OK ? move_list(c, state, &list) : status;
+    if (status == MD_OK) status = md_state_common(state, "cpu list", &list, sizeof list);
+    return status == MD_OK ? move_built_at(c, state) : status;
+}
+
+/* Ranges as grid.c makes cells: as wide as the list reaches, and as many as the domains need. A bool is read as what it is only when
+ * it is one. */
+static MdStatus check_axis(const MdCpuContext *c, const MdState *state, const MdCpuGrid *grid, int a) {
+    const bool periodic = c->box.periodic[a];
+    const int32_t n = grid->n[a], reach = grid->reach[a], domains = c->domain.grid[a];
+    const double per_length = reach / (c->cutoff + c->skin), whole = n / c->box.length[a];
+    const bool fills = periodic && n > 1; /* else there is one cell, or the last one is open */
+    const MdRange ranges[] = {
+        {"cells along an axis", n, periodic ? fmax(n > 1 ? 2 * reach + 1 : 1, domains * fmax(reach, 1)) : 1, 1e9},
+        {"cells that the list reaches over", reach, n > 1,
+         n == 1   ? 0
+         : a == 0 ? MD_CPU_REACH
+                  : 1},
+        {"wrap around an axis", *(const unsigned char *)&grid->wraps[a], periodic, periodic},
+        {"origin of the cells", grid->low[a], periodic ? 0 : -1e15, periodic ? 0 : 1e15},
+        {"cells per length", grid->per_length[a], fills ? whole * (1 - 1e-9) : 0, per_length},
+        {"cells per length", grid->per_length[a], 0, fills ? whole * (1 + 1e-9) : per_length}};
+    return MD_RANGE_CHECK(ranges, state->path, state->errors);
+}
+
+/* most: of entries of a row. */
+static MdStatus read_list(const MdCpuContext *c, MdState *state, int64_t most, ListState *list) {
+    MdStatus status = md_state_common(state, "cpu list", list, sizeof *list);
+    for (int a = 0; status == MD_OK && a < 3; a++) status = check_axis(c, state, &list->grid, a);
+    if (status != MD_OK) return status;
+    const double cells = (double)list->grid.n[0] * list->grid.n[1] * list->grid.n[2],
+                 limit = fmax((double)md_cpu_cells_limit(c->n_all), 1 << 20), row = 1.1 * (double)c->n_all + 16;
+    const MdRange ranges[] = {
+        {"cells", cells, 1, limit}, /* domains may need more of them than atoms do */
+        {"far apart", (double)list->far_apart, 0, 1},
+        {"step of the list", (double)list->last_build_step, -1, (double)state->step + (double)c->every},
+        {"entries of a row", (double)list->capacity, 0, fmax(row, (double)most)},
+        {"square of a displacement", list->largest_sq, 0, 1e300},
+        {"square of a displacement", list->used_sq, 0, 1e300}};
+    return MD_RANGE_CHECK(ranges, state->path, state->errors);
+}
+
+MdStatus md_cpu_check_list(const MdConfig *config, const MdSystemPlan *plan, MdState *state) {
+    MdCpuContext c = {.comm = plan->comm};
+    ListState list;
+    md_cpu_configure(&c, config, plan->n_atoms, md_cpu_share(plan->n_atoms, plan->comm), &plan->box, &plan->potential);
+    const MdStatus status = read_list(&c, state, config->neighbor_capacity, &list);
+    return status == MD_OK
+               ? state->begin(state, "cpu built at", 3 * (c.state_double ? sizeof(double) : sizeof(float)), 0)
+               : status;
 }
 
 /* The list as it was made: by the same search, from the same places in the same order. */
@@ -89,7 +137,8 @@ static void restore_list(MdCpuContext *c, const ListState *list) {
 MdStatus md_cpu_load(MdCpuContext *c, MdState *state) {
     ListState list;
     MdStatus status = move_particles(c, state);
-    if (status == MD_OK && state->same_list) status = move_list(c, state, &list);
+    if (status == MD_OK && state->same_list) status = read_list(c, state, c->capacity, &list);
+    if (status == MD_OK && state->same_list) status = move_built_at(c, state);
     if (status != MD_OK) return status;
     for (int64_t i = 0; i < c->n_atoms; i++) c->type[i] = state->type[i];
     if (state->same_list) restore_list(c, &list);

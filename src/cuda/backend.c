@@ -205,6 +205,12 @@ static MdStatus save(void *context, MdState *state) {
     return status == MD_OK ? cuda_state_save(context, state) : status;
 }
 
+static MdStatus check_list(const MdConfig *config, const MdSystemPlan *plan, MdState *state) {
+    CudaContext context = {0};
+    configure(&context, config, most_atoms(plan), plan->comm, &plan->box, &plan->potential);
+    return cuda_state_check_list(&context, state);
+}
+
 static MdStatus load(void *context, MdState *state) { return cuda_state_load(context, state); }
 
 static MdFault fault(void *opaque) {
@@ -299,6 +305,7 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .output_settle = cuda_steps_output_settle,
                                       .save = save,
                                       .load = load,
+                                      .check_list = check_list,
                                       .export_rows = export_rows,
                                       .count = count,
                                       .fault = fault,

@@ -336,6 +336,7 @@ void cuda_state_import(CudaContext *context, const MdSystem *system);
 /* For restart files; all steps are done. */
 MdStatus cuda_state_save(CudaContext *context, MdState *state);
 MdStatus cuda_state_load(CudaContext *context, MdState *state);
+MdStatus cuda_state_check_list(CudaContext *context, MdState *state); /* of a context that is configured alone */
 
 /* --- texture.c --- */
 void cuda_textures_create(CudaContext *context); /* nothing without memory.load = texture; after the arrays */

@@ -2,11 +2,13 @@
  *
  * The list is not kept, but what it was made from: the places at the last build in the order of memory, and the grid. From
  * these the same kernels make the same rows with their entries in the same order. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "cuda/stages/stages.h"
+#include "base/range.h"
+#include "cuda/stages/arrays.h"
 
 /* Of the whole box. Without gaps: its bytes go into the file. */
 typedef struct ListState {
@@ -229,6 +231,53 @@ static CudaGrid grid_of(CudaContext *context, const ListState *list) {
     return grid;
 }
 
+/* Ranges as grid.c makes cells and bricks. */
+static MdStatus check_axis(const CudaContext *context, const MdState *state, const ListState *list, int a) {
+    const bool periodic = context->box.periodic[a], is_there = a < context->box.dimension,
+               has_bricks = context->facts.sorts_bricks, by_cells = list->brick_grid == MD_BRICK_GRID_CELLS;
+    const double n = list->n[a], whole = periodic ? n / context->box.length[a] : 0,
+                 most = n > context->domain.grid[a] ? 1 / context->range
+                        : is_there                  ? 1e15
+                                                    : 0,
+                 tiles = !is_there  ? 1
+                         : by_cells ? ceil(n / fmax(list->brick_cells, 1))
+                                    : n;
+    const MdRange ranges[] = {
+        {"cells along an axis", n, 1, is_there ? 1e6 : context->domain.grid[a]},
+        {"wrap around an axis", list->wraps[a], periodic, periodic},
+        {"origin of the cells", list->origin[a], periodic ? 0 : -1e15, periodic ? 0 : 1e15},
+        {"cells per length", list->inverse_edge[a], periodic ? whole * (1 - 1e-9) : 0,
+         periodic ? whole * (1 + 1e-9) : most},
+        {"bricks along an axis", list->n_bricks[a], has_bricks ? by_cells ? tiles : 1 : 0, has_bricks ? tiles : 0}};
+    return MD_RANGE_CHECK(ranges, state->path, state->errors);
+}
+
+static MdStatus read_list(const CudaContext *context, MdState *state, ListState *list) {
+    MdStatus status = md_state_common(state, "cuda list", list, sizeof *list);
+    if (status != MD_OK) return status;
+    const double every = (double)context->config.neighbor_every;
+    const MdRange ranges[] = {{"cells of a brick", list->brick_cells, context->facts.sorts_bricks, 8},
+                              {"memory.brick_grid", (double)list->brick_grid, 0, MD_BRICK_GRID_DEVICE_2},
+                              {"age of the list", (double)list->age, -every, (double)state->step}};
+    status = MD_RANGE_CHECK(ranges, state->path, state->errors);
+    int32_t n[3];
+    for (int a = 0; status == MD_OK && a < 3; a++) {
+        status = check_axis(context, state, list, a);
+        n[a] = list->n[a] / context->domain.grid[a];
+    }
+    if (status != MD_OK) return status;
+    const MdRange cells[] = {{"cells", (double)cuda_domain_count(context, n), 1, context->max_cells}};
+    return MD_RANGE_CHECK(cells, state->path, state->errors);
+}
+
+MdStatus cuda_state_check_list(CudaContext *context, MdState *state) {
+    ListState list;
+    cuda_arrays_plan(context);
+    const MdStatus status = read_list(context, state, &list);
+    if (status != MD_OK) return status;
+    return state->begin(state, raw_names[CUDA_RAW_REFERENCE], 3 * raw_size(context, CUDA_RAW_REFERENCE), 0);
+}
+
 static MdStatus make_list(CudaContext *context, const ListState *list, const CudaGrid *grid, const double *places) {
     context->arguments.raw_quantity = CUDA_RAW_POSITION; /* there the particles are while the list is made */
     import(context, CUDA_K_gather_import_raw, places, raw_bytes(context));
@@ -241,7 +290,7 @@ static MdStatus make_list(CudaContext *context, const ListState *list, const Cud
 
 static MdStatus load_list(CudaContext *context, MdState *state, const int32_t *ids, double *rows, int32_t **row) {
     ListState list;
-    MdStatus status = md_state_common(state, "cuda list", &list, sizeof list);
+    MdStatus status = read_list(context, state, &list);
     if (status == MD_OK) status = load_raw(context, state, CUDA_RAW_REFERENCE, NULL, rows);
     if (status != MD_OK) return status;
     const CudaGrid grid = grid_of(context, &list);
@@ -267,7 +316,7 @@ static MdStatus read_rows(CudaContext *context, MdState *state, Restored *rows, 
     const int64_t n = context->n_own;
     int32_t *words = md_alloc(3 * (size_t)n, sizeof *words, "restart file");
     double *numbers = md_alloc(3 * (size_t)n, sizeof *numbers, "restart file");
-    MdStatus status = md_state_common(state, "cuda list", list, sizeof *list);
+    MdStatus status = read_list(context, state, list);
     if (status == MD_OK) status = md_state_array(state, "id", words, sizeof *words, n);
     for (int64_t i = 0; status == MD_OK && i < n; i++) rows[i].id = words[i];
     if (status == MD_OK) status = md_state_array(state, "image", words, 3 * sizeof *words, n);
