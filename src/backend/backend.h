@@ -223,14 +223,12 @@ typedef struct MdBackendOps {
     /* The producer: on return output_wait gives everything that was asked for without its further help; it may so wait for the
      * consumer. Waits for the device. */
     MdStatus (*output_settle)(void *context);
-    /* The whole state after a step, for a restart file (state.h). Waits for the device; the steps that follow are the same
-     * bits as without. */
+    /* The whole state after a step, for a restart file (state.h). Waits for the device; later steps keep their bits. */
     MdStatus (*save)(void *context, MdState *state);
     /* The same into a context that has just been created. With state->same_list the step after state->step can follow, and
      * with deterministic switches every bit from then on is that of the context that was saved; else list and forces are
-     * still to be made (md_verlet_start). */
+     * still to be made (md_verlet_start). check_list: whether it would refuse what is kept of the list. */
     MdStatus (*load)(void *context, MdState *state);
-    /* Whether load would refuse what is kept of the list. */
     MdStatus (*check_list)(const MdConfig *config, const MdSystemPlan *plan, MdState *state);
     /* The list as it stands (cutoff plus skin as built), by id, each pair in the rows where it is stored; free with
      * md_rows_free. With a force kernel that has no list: an input error. */
