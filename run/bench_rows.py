@@ -1,10 +1,11 @@
 """The rows of inputs/bench/rows.csv: how each is melted, run and judged."""
 import csv
 import json
+import math
 import statistics
 from pathlib import Path
 
-from runs import NotRun, Run
+from runs import NotRun, Run, why_no_speed
 
 TOP = Path(__file__).resolve().parents[1]
 DECKS, PEERS = TOP / "inputs/bench", TOP / "run/results/peers.csv"
@@ -45,6 +46,8 @@ class Melt:
         if self.report is None:
             try:
                 self.report = Run([a.mdmini, *self.words, *self.own_words], self.n_steps, a.limit).report()
+                if why_no_speed(self.report):
+                    raise NotRun("failed", f"failed while it was melted: {why_no_speed(self.report)}")
                 self.known.write_text(json.dumps(self.report))
             except NotRun as why:
                 self.report = why
@@ -56,9 +59,10 @@ class Melt:
 def energy_check(report, melted, row):
     """How much the conserved energy has changed while it was timed, and may have; per atom."""
     n_steps = report["n_steps"] - melted["n_steps"]
-    moved = abs(report["conserved_energy_per_atom"] - melted["conserved_energy_per_atom"])
+    ended = report["conserved_energy_per_atom"]
+    moved = abs(ended - melted["conserved_energy_per_atom"]) if ended is not None else math.inf
     drift = DRIFT[row["precision"]] + (DRIFT_EVERY if row["rule"] == "every" else 0)
-    warmed = abs(report["temperature"] / melted["temperature"] - 1)
+    warmed = abs((report["temperature"] or 0) / melted["temperature"] - 1)
     return {"moved": moved, "limit": n_steps * drift + 2 * TIME_STEP_ENERGY * warmed +
             ROUNDOFF[row["precision"]] * abs(melted["conserved_energy_per_atom"])}
 
@@ -108,6 +112,8 @@ class Row:
             raise NotRun("crashed", f"has {report['n_atoms']} atoms, not {self.n_atoms}")
         if report["resumed"]["step"] != self.melt.n_steps:
             raise NotRun("crashed", f"{self.melt.restart} is of step {report['resumed']['step']}, not {self.melt.n_steps}")
+        if why_no_speed(report):
+            raise NotRun("failed", f"FAILED: {why_no_speed(report)}")
         check = energy_check(report, melted, self.fields)
         if not small and (self.energy is None or not check["moved"] <= self.energy["moved"]):
             self.energy = check  # that of the worst run

@@ -16,7 +16,7 @@ class NotRun(Exception):
 
     def __init__(self, kind, text):
         super().__init__(text)
-        self.kind = kind  # refused, too slow, crashed, time
+        self.kind = kind  # refused, failed, too slow, crashed, time
 
 
 # Words of Open MPI, which has started no process.
@@ -41,6 +41,20 @@ def messages(told):
         if any(words in own[0] for words in LAUNCHER_REFUSES):
             own = [REFUSED_BY_IT + own[0]]
     return [line.replace("mdmini: error: ", "").replace("command line: ", "") for line in own]
+
+
+def shown(number, form=".3g"):
+    """A figure of a report, which is null where it is not finite."""
+    return "not finite" if number is None else format(number, form)
+
+
+def why_no_speed(report):
+    """Why the run of a report has no speed: it blew up, or made no step. Empty where it has one."""
+    fault = report.get("fault")
+    if fault:
+        far = f"{fault['displacement']:.3g} sigma in one step" if fault["displacement"] is not None else "to no finite place"
+        return f"unstable at step {fault['step']}: atom {fault['atom']} would have moved {far}"
+    return "" if report["atom_steps_per_second"] else f"no speed: it made {report['n_steps']} steps"
 
 
 def utc_now():
@@ -157,7 +171,10 @@ class Run:
             raise NotRun("crashed", f"CRASHED: exit code {code}: {message}")
         if not path.exists():
             raise NotRun("crashed", f"CRASHED: exit code {code}, and no report")
-        report = json.loads(path.read_text())
+        try:
+            report = json.loads(path.read_text())
+        except ValueError as error:
+            raise NotRun("crashed", f"CRASHED: exit code {code}, and its report is no JSON: {error}") from error
         for key in ("thermo", "effective_deck", "options"):
             report.pop(key, None)
         return report

@@ -76,11 +76,8 @@ static MdStatus choose_backend(MdSimulation *s, bool only_check) {
 static MdStatus resolve(MdSimulation *s, bool planned) {
     MdRecord *r = &s->record;
     MdVariantTable table = r->ops->variants();
-    MdConfig named = *r->config; /* with the backend that auto took */
-    named.run_backend = r->ops == md_backend_find("cpu") ? MD_BACKEND_CPU : MD_BACKEND_CUDA;
     for (int k = 0; k < MD_N_OPTIONS; k++)
-        r->lacking[k] =
-            md_variants_lack(table, k) || (md_option_has_effect(r->config, k) && !md_option_has_effect(&named, k));
+        r->lacking[k] = md_variants_lack(table, k) || md_option_is_of_other_backend(k, r->ops->name);
     MdStatus given = md_variants_check_given(table, r->ops->name, r->deck, r->errors);
     if (r->no_gpu) {
         const MdStatus checked = md_variants_check_open(table, r->ops->name, r->config, r->errors);

@@ -71,7 +71,7 @@ from studies import TOP  # noqa: E402  (it finds the modules of run/)
 from scripts import Budget, Parser, shell_path  # noqa: E402
 from studies.ceilings import read_ceilings  # noqa: E402
 from studies.definition import DESIGNS, StudyError, read_study, shown  # noqa: E402
-from studies.designs import design, is_physics  # noqa: E402
+from studies.designs import design, is_physics, plain_switches  # noqa: E402
 from studies.listings import NotMdmini, Program  # noqa: E402
 from studies.records import FORMAT, Folder, check_folder, merge, outcome_text  # noqa: E402
 from studies.report import read_peers, write  # noqa: E402
@@ -169,7 +169,7 @@ def record_of(a, program, study, systems):
             "command": again(a), "factors": factors,
             "systems": [system.record(system.points[0].id) for system in systems],
             "points": [point.record() for system in systems for point in system.points],
-            "switches": sorted(set(program.switches.values()) | {"run.precision"}),
+            "switches": sorted({*program.switches.values(), "run.precision", *plain_switches(program, systems)}),
             "order": {system.id: [[point.id for point in order(study.seed, system, system.points, n_round)]
                                   for n_round in range(study.repeats)] for system in systems}}
 

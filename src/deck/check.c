@@ -123,6 +123,14 @@ static const Need *find_lack(const MdConfig *config, int option) {
 
 bool md_option_has_effect(const MdConfig *config, int option) { return find_lack(config, option) == NULL; }
 
+bool md_option_is_of_other_backend(int option, const char *backend) {
+    MdConfig config = {.run_backend = strcmp(backend, "cpu") == 0 ? MD_BACKEND_CPU : MD_BACKEND_CUDA};
+    for (int k = 0; k < N_NEEDS; k++)
+        if (needs[k].option == option && needs[k].other == MD_OPTION_run_backend && !need_holds(&config, &needs[k]))
+            return true;
+    return false;
+}
+
 char *md_option_lack(const MdConfig *config, int option) {
     const Need *need = find_lack(config, option);
     return need ? describe_need(need) : NULL;

@@ -140,6 +140,8 @@ bool md_deck_asks_nothing(const MdDeck *deck, int option);
 
 /* Some options have an effect only while another has certain values (neighbor.every: with neighbor.rebuild = every). */
 bool md_option_has_effect(const MdConfig *config, int option);
+/* Whether it has an effect with another value of run.backend only (run.threads on a GPU). */
+bool md_option_is_of_other_backend(int option, const char *backend);
 /* What would have to hold, `section.key = word or word`; NULL when the option has an effect. Text from malloc. */
 char *md_option_lack(const MdConfig *config, int option);
 

@@ -147,7 +147,8 @@ static void print_backend_json(MdJson *json, const char *name, MdVariantTable ta
     md_json_bool(json, "built_in", md_backend_find(name) != NULL);
     md_json_begin_array(json, "lacks");
     for (int k = 0; k < MD_N_OPTIONS; k++)
-        if (md_variants_lack(table, k)) md_json_text(json, NULL, md_option_name(k));
+        if (md_variants_lack(table, k) || md_option_is_of_other_backend(k, name))
+            md_json_text(json, NULL, md_option_name(k));
     md_json_end_array(json);
     md_json_begin_array(json, "variants");
     for (int k = 0; k < table.n_rows; k++) print_row_json(json, name, &table.rows[k]);

@@ -41,22 +41,11 @@ static void log_options(MdRecord *r, const char *prefix, const char *head, bool 
     if (n) md_log(r->log, "\n");
 }
 
-/* What the deck gives and the backend has no use for. */
-static bool is_unused(const MdRecord *r, int option) {
-    return r->lacking[option] && md_deck_layer(r->deck, option) > 0;
-}
-
-/* Its words for several processes, where there is one. */
-static bool is_of_ranks(const MdRecord *r, int option) {
-    return !r->comm && strncmp(md_option_name(option), "parallel.", 9) == 0 && !is_unused(r, option) &&
-           md_deck_layer(r->deck, option) > 0;
-}
-
 static void log_unused(MdRecord *r, const char *prefix) {
     char *head = md_format("not used by the %s backend:", r->ops->name);
-    log_options(r, prefix, head, is_unused);
+    log_options(r, prefix, head, md_record_lacks);
     free(head);
-    log_options(r, prefix, "not used by one process:", is_of_ranks);
+    log_options(r, prefix, "not used by one process:", md_record_has_for_ranks);
 }
 
 /* An `auto` that the GPU decides. */

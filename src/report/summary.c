@@ -90,11 +90,19 @@ static void write_kernels(MdJson *json, const MdStatistics *statistics) {
     md_json_end_array(json);
 }
 
-/* Switches that the deck gives and the backend has no stage for, and those, given or not, that did nothing in the loop. */
+bool md_record_lacks(const MdRecord *r, int option) { return r->lacking[option] && md_deck_layer(r->deck, option) > 0; }
+
+bool md_record_has_for_ranks(const MdRecord *r, int option) {
+    return !r->comm && strncmp(md_option_name(option), "parallel.", 9) == 0 && !r->lacking[option] &&
+           md_deck_layer(r->deck, option) > 0;
+}
+
+/* What the deck gives in vain, and what, given or not, did nothing in the loop. */
 static void write_unused(MdJson *json, const MdRecord *r) {
     md_json_begin_array(json, "unused_switches");
     for (int k = 0; k < MD_N_OPTIONS; k++)
-        if (r->lacking[k] ? md_deck_layer(r->deck, k) > 0 : !md_pipeline_uses(r->config, k))
+        if (md_record_lacks(r, k) || md_record_has_for_ranks(r, k) ||
+            (!r->lacking[k] && !md_pipeline_uses(r->config, k)))
             md_json_text(json, NULL, md_option_name(k));
     md_json_end_array(json);
 }

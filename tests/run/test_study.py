@@ -86,6 +86,18 @@ def test_failed(checks, bench):
     done = bench.run("base", FAILS="a.x=fast a.y=2 a.z=on")
     checks.that(done.returncode == 3 and not any(point["ratio"] for point in bench.results("base")["points"]),
                 "ratios to a base that failed")
+    for own, designs, n_bad in (("a.x=slow a.y=2", ("full", "one-at-a-time"), 2), ("a.x=fast a.y=2 a.z=on", ("full", "fractional"), 1),
+                                ("a.w=on", ("full", "fractional", "one-at-a-time"), None)):
+        for design in designs:
+            name = f"unstable-{own}-{design}"
+            done = bench.run(name, "--design", design, UNSTABLE=own)
+            statuses = [(point["status"], point["verdict"]) for point in bench.results(name)["points"]]
+            bad = [point for point in bench.results(name)["points"] if point["status"] == "failed"]
+            checks.that(done.returncode == 3 and all(point["reason"] == "unstable at step 1: atom 7 would have moved to no finite place" and
+                                                     point["verdict"] == "FAILED" and not point["speed"] for point in bad) and bad and
+                        ("measured" in dict(statuses)) == (n_bad is not None), f"{name}: {statuses}: {done.stdout[-500:]}{done.stderr[-500:]}")
+            again = bench.run("", "--report", str(bench.folder / name))
+            checks.that(again.returncode == 3, f"{name}: the report anew: {again.stderr[-500:]}")
 
 
 def test_systems(checks, bench):
@@ -371,11 +383,51 @@ def test_mdmini(checks, folder):
     checks.that(done.returncode == 3 and {point["status"] for point in points} == {"failed"} and
                 all(point["reason"].startswith("unstable at step ") and " sigma in one step" in point["reason"] for point in points),
                 f"unstable: exit code {done.returncode}: {[point['reason'] for point in points]}{done.stderr}")
+    for timesteps in ("0.005,0.5", "0.5,1"):  # one step is too much
+        out = Path(folder) / timesteps
+        done = subprocess.run([*words[:3], SOURCE / "inputs/melt.txt", "--words", "run.backend=cpu system.cells=4 run.steps=40", "--vary",
+                               f"run.timestep={timesteps}", "--vary", "memory.layout=vec4,aos", "--repeats", "1", "--program", program.program(),
+                               "--output", out], capture_output=True, text=True)
+        found = {point["id"]: point for point in json.loads((out / "results.json").read_text())["points"]}
+        bad = [point["reason"].startswith("unstable at step 1: ") for point in found.values() if point["status"] == "failed"]
+        expected = 2 if timesteps.startswith("0.005") else 4
+        checks.that(done.returncode == 3 and len(found) == 4 and bad == [True] * expected and (out / "report.md").is_file(),
+                    f"{timesteps}: {done.returncode}: {[point['reason'] for point in found.values()]}{done.stderr[-500:]}")
     again = [sys.executable, "-B", SOURCE / "tools/study.py", "--report", Path(folder) / "out", "--ceilings"]
     for ceilings in (Path(folder) / "nix.json", seldom):
         done = subprocess.run([*again, ceilings], capture_output=True, text=True)
         checks.that(done.returncode == 2 and len(done.stderr.splitlines()) == 1, f"{ceilings}: {done.returncode}: {done.stderr}")
     checks.that(results["provenance"]["program"] == "mdmini" and not results["provenance_differs"] and str(SOURCE) not in json.dumps(results), "provenance")
+
+
+NUMBERS = {"run.threads": "1,2", "run.device": "auto,0", "parallel.grid": "auto,1 1 1", "neighbor.skin": "0.3,0.30,auto,0.4",
+           "neighbor.every": "20,10", "neighbor.capacity": "auto,200", "launch.registers": "0,64", "output.slots": "3,4"}
+USED = {"run.precision", "run.threads", "memory.allocation", "memory.layout", "memory.sort", "neighbor.search", "neighbor.write", "neighbor.list", "neighbor.order",
+        "neighbor.sorted", "neighbor.skin", "neighbor.rebuild", "neighbor.predict", "neighbor.capacity", "force.kernel", "force.cutoff_test",
+        "force.arithmetic", "force.unroll", "force.energy", "reduce.accumulate", "launch.fuse", "output.pipeline"}  # by the cpu backend
+
+
+def test_every_switch(checks, folder):
+    """Each value of each switch, on one thread of the processor: refused, without effect, or one that the backend uses."""
+    options = json.loads(program.run("--list-options=json", folder=folder).stdout)
+    switches = {f"{row['section']}.{row['key']}": row for row in options if row["kind"] == "performance"}
+    checks.that({key for key, row in switches.items() if "choices" not in row} == set(NUMBERS), "each number has values here")
+    levels = {key: NUMBERS.get(key) or ",".join(row["choices"]) for key, row in switches.items()}
+    others = {key: ",".join(values.split(",")[:2]) for key, values in levels.items() if key not in USED}
+    # Where auto takes the cpu, it passes what only a GPU has.
+    for backend, given, vary, used in (("auto", {"launch": {"bounds": "off"}}, others, set()), ("cpu", {}, levels, USED)):
+        deck = program.write_deck(folder, backend, run={"backend": backend, "threads": 1}, **given)
+        if "backend   cpu" not in program.run("--check", SOURCE / "inputs/melt.txt", deck, folder=folder).stdout:
+            print(f"run.backend={backend}: not tried, as it takes a GPU here")
+            continue
+        words = ["--words", "system.cells=4 run.steps=2", "--repeats", "1", "--no-report", "--program", program.program(), "--output",
+                 Path(folder) / backend, *(word for key, values in vary.items() for word in ("--vary", f"{key}={values}"))]
+        done = subprocess.run([sys.executable, "-B", SOURCE / "tools/study.py", SOURCE / "inputs/melt.txt", deck, "--design", "one-at-a-time",
+                               *words], capture_output=True, text=True)
+        points = json.loads((Path(folder) / backend / "results.json").read_text())["points"][1:]
+        measured = {key for point in points if point["status"] == "measured" for key in point["settings"]}
+        checks.that(measured == used and {point["status"] for point in points} <= {"measured", "without effect", "refused"},
+                    f"{backend}: measured {measured - used}, not {used - measured}: {done.stdout[-3000:]}{done.stderr}")
 
 
 def main():
@@ -394,6 +446,7 @@ def main():
     test_fractions(checks)
     with program.temporary_folder() as folder:
         test_mdmini(checks, folder)
+        test_every_switch(checks, folder)
     checks.finish()
 
 

@@ -151,6 +151,10 @@ def run(settings):
                           "model_bytes": 1.0, "model_flops": 1.0, "gb_per_s": 1.0, "gflop_per_s": 1.0}
                          for stage, words in rows.items()],
               "provenance": {"version": "fake", "commit": "0", "machine": "fake", "host": os.environ.get("FAKE_HOST")}}
+    if os.environ.get("FAKE_UNSTABLE", "-") in own:  # at once: no step, no speed, no number that is finite
+        report.update(verdict="FAILED", n_steps=0, loop_seconds=1e-6, atom_steps_per_second=None, fault={"step": 1, "atom": 7, "displacement": None},
+                      potential_energy_per_atom=None, checks=[{"name": "forces", "value": None, "limit": 1.0, "passed": False}])
+        failed = True
     with open(settings["output.name"] + ".json", "w", encoding="utf-8") as stream:
         stream.write(to_json(report))
     sys.exit(3 if failed else 0)

@@ -80,7 +80,8 @@ def flatten(value, name=""):
 
 def force_error(checks):
     """The worst of a report's force checks over its bound."""
-    return max((check["value"] / check["limit"] for check in checks if check["name"].startswith("forces")), default=None)
+    return max((check["value"] / check["limit"] for check in checks if check["name"].startswith("forces") and
+                check["value"] is not None and check["limit"]), default=None)
 
 
 def point_of_runs(name, inputs, runs):
@@ -91,7 +92,7 @@ def point_of_runs(name, inputs, runs):
 
     def per_step(report, stage):
         row = next((row for row in report["stages"] if row["stage"] == stage), {})
-        n_timed = report["loop_seconds"] * report["steps_per_second"]  # of a run that was resumed, not all
+        n_timed = report["loop_seconds"] * (report["steps_per_second"] or 0)  # of a run that was resumed, not all
         return row["seconds"] / n_timed if row.get("seconds") and n_timed else None
 
     stages = {row["stage"]: one(lambda report, stage=row["stage"]: per_step(report, stage)) for row in runs[0]["stages"]}
@@ -103,7 +104,7 @@ def point_of_runs(name, inputs, runs):
                "late rebuilds": one(lambda report: report["n_late_rebuilds"])}
     verdict = runs[0]["verdict"]
     load = one(lambda report: ((report.get("conditions") or {}).get("before") or {}).get("load_1min"))
-    return Point(name, inputs, verdict, RANKS.get(verdict, UNCHECKED), "", [run["atom_steps_per_second"] for run in runs],
+    return Point(name, inputs, verdict, RANKS.get(verdict, UNCHECKED), "", [run["atom_steps_per_second"] for run in runs if run["atom_steps_per_second"]],
                  {key: value for key, value in stages.items() if value is not None},
                  {key: value for key, value in figures.items() if value is not None},
                  runs[0].get("averages"),

@@ -2,6 +2,8 @@
 from dataclasses import dataclass, field
 from itertools import product, zip_longest
 
+from decks import read_deck
+
 from .definition import JOINT, OWN_POINTS, RANKS, StudyError, n_ranks, parts, shown
 from .fractions import fraction
 from .rungs import ladder_points, no_stage, without_points
@@ -69,6 +71,12 @@ class Point:
     def n_ranks(self):
         return n_ranks(self.words())
 
+    def asked(self, keys):
+        """{key: value} of these keys, as its decks have them."""
+        layers = {key: value for layer in self.layers for key, value in read_deck(layer).items()}
+        standing = {**self.system.settings, **layers, **parts(self.settings)}
+        return {key: standing[key] for key in keys if key in standing}
+
     def command(self, extra=None):
         """Files and overrides of a run, for Program.command. extra: {key: value} that come last."""
         words = {**self.words(), **(extra or {})}
@@ -83,6 +91,13 @@ class Point:
 
 def is_physics(program, key):
     return key == "deck" or any(program.options.get(one, {}).get("kind") == "physics" for one in key.split(JOINT))
+
+
+def plain_switches(program, systems):
+    """The keys of kind performance that points set and that no stage of a report shows: run.threads, neighbor.skin."""
+    keys = {key for system in systems for point in system.points for key in parts(point.settings)}
+    return sorted(key for key in keys - {*program.switches.values(), "run.precision"}
+                  if program.options.get(key, {}).get("kind") == "performance")
 
 
 def point_factors(program, study):

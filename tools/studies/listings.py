@@ -74,14 +74,19 @@ class Program:
             return Checked(None, 0, 0, {}, [lack[1]])
         return Checked(found[1], int(found[2]), int(found[3]), effective(done.stdout), [])
 
-    def ran(self, report):
-        """{switch: value} that had an effect in a run, as the report says."""
-        found = {"run.precision": report["precision"]}
+    def ran(self, report, asked=None):
+        """{switch: value} that had an effect in a run, as the report says. asked: {key: value} of keys that no stage shows, as the
+        deck has them."""
+        known = {row["option"]: row["value"] for row in report.get("choices", [])}  # what an auto became
+        known.update(facts(report))
+        found = {key: plain(known.get(key, value)) for key, value in (asked or {}).items()}
+        found["run.precision"] = report["precision"]
         for stage in report["stages"]:
             for word in stage["ran"].split():
                 key, value = word.split("=")
                 found[self.switches[stage["stage"], key]] = value
-        for key in report.get("unused_switches", []):
+        of_ranks = [] if report.get("ranks") else [key for key in found if key.startswith("parallel.")]
+        for key in (*report.get("unused_switches", []), *self.lacks[report["backend"]], *of_ranks):
             found.pop(key, None)
         return found
 
@@ -92,6 +97,22 @@ class Program:
         words = [rows[item]["deterministic"] for item in ran.items() if item in rows]
         return all(word == "yes" or "=" in word and ran.get(word.split("=")[0]) in word.split("=")[1].split("|")
                    for word in words)
+
+
+def facts(report):
+    """{key: value} of keys that no stage shows, as a run had them."""
+    at, ranks = report.get("provenance") or {}, report.get("ranks") or {}
+    found = {"run.backend": report["backend"], "run.threads": (at.get("cpu") or {}).get("threads"),
+             "run.device": (at.get("gpu") or {}).get("number"), "parallel.grid": " ".join(map(str, ranks.get("grid", [])))}
+    return {key: value for key, value in found.items() if value not in (None, "")}
+
+
+def plain(value):
+    """A number as one writes it, so that 0.30 is 0.3; other words as they are."""
+    try:
+        return f"{float(value):g}"
+    except ValueError:
+        return value
 
 
 def own_kernels():

@@ -13,7 +13,7 @@ import numpy as np
 from scripts import save_json
 
 from . import stats
-from .definition import OWN_POINTS
+from .definition import JOINT, OWN_POINTS
 from .records import outcome_text, read_study
 from .rungs import differences, lacks_as_one_process
 from .scaling import lines as scaling_lines, scaling
@@ -37,6 +37,11 @@ def interval_record(found):
 
 def run_speed(run):
     return run["report"]["atom_steps_per_second"] if run else math.nan
+
+
+def apart(keys):
+    """The keys of the program: those that vary together told apart."""
+    return {one for key in keys for one in key.split(JOINT)}
 
 
 class PointRuns:
@@ -104,7 +109,9 @@ class PointRuns:
         if not checks:
             return None
         rms = [check["rms"] for check in checks if check.get("rms") is not None]
-        return {"worst": max(check["value"] / check["limit"] for check in checks), "rms": max(rms) if rms else None}
+        known = [check["value"] is not None and check["limit"] for check in checks]
+        worst = max(check["value"] / check["limit"] for check in checks) if all(known) else None
+        return {"worst": worst, "rms": max(rms) if rms else None}
 
     def stages(self):
         found = {}
@@ -172,7 +179,7 @@ class SystemTable:
 
     def has_no_effect(self, base, point):
         """It sets nothing but switches that say in the report how they ran, and these ran as in the base."""
-        keys = set(point.point["said"])
+        keys = apart(point.point["said"])
         return point is not base and keys and keys <= self.switches and point.ran == base.ran
 
     def twin(self, k, point):
@@ -180,7 +187,7 @@ class SystemTable:
         base = self.base.point["settings"]
         for other in self.points[:k] if self.design not in OWN_POINTS else []:
             mine, theirs = ({**base, **one.point["settings"]} for one in (point, other))
-            keys = {key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key)}
+            keys = apart(key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key))
             if other.is_measured() and keys <= self.switches and other.ran == point.ran:
                 return other
         return None
@@ -217,7 +224,7 @@ class SystemTable:
         against = self.base
         if self.design == "ladder":
             against = next((other for other in reversed(self.points[:k]) if other.ran), point)
-        others = differences(point.ran, against.ran, point.point["said"]) if point.ran and against.ran else ""
+        others = differences(point.ran, against.ran, apart(point.point["said"])) if point.ran and against.ran else ""
         return " ".join(filter(None, [point.point["change"], others]))
 
     def point_record(self, k):
@@ -277,7 +284,7 @@ class SystemTable:
                 groups.setdefault(others, {}).setdefault(corner, []).append(point.ran)
         found = {}
         for corners in groups.values():
-            for key in dict.fromkeys(key for runs in corners.values() for ran in runs for key in ran if key not in factors):
+            for key in dict.fromkeys(key for runs in corners.values() for ran in runs for key in ran if key not in apart(factors)):
                 at_corners = {frozenset(ran.get(key) for ran in runs if not lacks_as_one_process(ran, key)) for runs in corners.values()}
                 if len(at_corners - {frozenset()}) > 1:
                     found[key] = None
@@ -285,7 +292,7 @@ class SystemTable:
 
     def is_idle(self, points, key, levels, base):
         """Whether a factor changes nothing: it says in the report how it ran, and every level ran the same."""
-        return key in self.switches and len({point.ran.get(key) for point in points}) == 1 and \
+        return all(one in self.switches and len({point.ran.get(one) for point in points}) == 1 for one in apart([key])) and \
             not any(self.ran_besides(points, [key], [level], base) for level in set(levels))
 
     def effects(self, factors):
@@ -319,7 +326,7 @@ class SystemTable:
                     continue
                 mine, theirs = ({**base, **point.point["settings"]} for point in (loose, strict))
                 keys = [key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key)]
-                if self.design == "ladder" or len(keys) > 1 or differences(loose.ran, strict.ran, keys):
+                if self.design == "ladder" or len(keys) > 1 or differences(loose.ran, strict.ran, apart(keys)):
                     continue
                 found.append((loose.id, strict.id, self.ratio(strict, loose, self.base)))
         adjusted = stats.adjust([ratio.p for _, _, ratio in found])

@@ -5,11 +5,12 @@ import os
 import random
 from concurrent.futures import ThreadPoolExecutor
 
-from runs import NotRun, Run, utc_now
+from runs import NotRun, Run, shown, utc_now, why_no_speed
 
 from .definition import StudyError
+from .designs import plain_switches
 from .records import outcome_text
-from .steps import Timing, try_small
+from .steps import Timing, try_small, with_speed
 
 OVERLAP_ATOMS = 5000000  # beyond it two of them might not find room on a GPU at the same time
 ENERGIES = ("potential_energy_per_atom", "kinetic_energy_per_atom")
@@ -63,7 +64,7 @@ class Share:
 class Runner:
     def __init__(self, program, study, systems, folder, budget):
         self.program, self.study, self.systems, self.folder, self.budget = program, study, systems, folder, budget
-        self.identity = program.identity()
+        self.identity, self.plain = program.identity(), plain_switches(program, systems)
         self.shares = {system.id: Share(study, system, folder.shard) for system in systems}
         self.timings = {point.id: Timing(system.interval(), self.fixed_steps(system))
                         for system in systems for point in system.points}
@@ -133,7 +134,7 @@ class Runner:
             report = run.report()
             self.check_launcher(point, report)
             report["provenance"]["host"] = host_mark(report["provenance"])
-            line.update(verified=point.id not in self.first, ran=self.program.ran(report),
+            line.update(verified=point.id not in self.first, ran=self.program.ran(report, point.asked(self.plain)),
                         deterministic=self.program.is_deterministic(report), report=report)
             wrong = self.what_failed(line)
             if wrong:
@@ -162,11 +163,11 @@ class Runner:
     def what_failed(self, line):
         """The checks that cost nothing; the first run of a point is compared with the reference besides."""
         report, first = line["report"], self.first.get(line["point"])
-        fault = report.get("fault")
-        if fault:
-            return f"unstable at step {fault['step']}: atom {fault['atom']} would have moved {fault['displacement']:.3g} sigma in one step"
+        why = why_no_speed(report)
+        if why:
+            return why
         if report["verdict"] == "FAILED":
-            return "; ".join(f"{check['name']}: {check['value']:.3g} of {check['limit']:.3g}"
+            return "; ".join(f"{check['name']}: {shown(check['value'])} of {shown(check['limit'])}"
                              for check in report["checks"] if not check["passed"]) or "its verification failed"
         if line["verified"] and report["verdict"] != "PASSED":
             return f"its verdict is {report['verdict']}"
@@ -230,7 +231,7 @@ class Runner:
                 if self.budget.is_over():
                     return None
                 timing.plan(self.study.seconds, self.study.limit, [timing] if timing.correction else [])
-                report = self.start(base, timing.n_steps, False).report()
+                report = with_speed(self.start(base, timing.n_steps, False).report())
                 timing.observe(report["loop_seconds"], report["n_steps"])
                 timing.set_steps(self.study.seconds / timing.per_step, self.study.limit)
                 if report["loop_seconds"] > self.study.seconds / 3:

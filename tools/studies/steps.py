@@ -8,7 +8,7 @@ their motion is the same; the rungs of a ladder, which differ by a factor of tho
 limit leaves no room for that there are fewer steps, and below one interval of the rebuild rule the point is too slow."""
 import math
 
-from runs import NotRun
+from runs import NotRun, why_no_speed
 
 SMALL_ATOMS = 32000
 SMALL_SECONDS, SMALL_STEPS = 0.1, 400  # that a second try there may take: far above what the first launches cost
@@ -25,6 +25,14 @@ def small_cells(point):
     if factor <= 1 or not cells or system.settings.get("system.start") in ("file", "random"):
         return {}
     return {"system.cells": " ".join(str(max(1, round(int(n) / factor))) for n in cells)}
+
+
+def with_speed(report):
+    """The report of a run that made its steps. NotRun where it did not."""
+    why = why_no_speed(report)
+    if why:
+        raise NotRun("failed", why)
+    return report
 
 
 def predict(report, ran, n_atoms):
@@ -81,7 +89,7 @@ def try_small(point, start, timing, limit, program, is_over):
     n_steps = min(FIRST_STEPS.get(system.backend, timing.interval), timing.fixed or timing.interval)
     try:
         while not is_over():
-            report = start(point, n_steps, False, cells).report()
+            report = with_speed(start(point, n_steps, False, cells).report())
             timing.predicted, timing.has_all_pairs = predict(report, program.ran(report), system.n_atoms)
             timing.n_small = report["n_atoms"]
             n_before, n_steps = n_steps, min(SMALL_STEPS, int(SMALL_SECONDS * n_steps / report["loop_seconds"]))
