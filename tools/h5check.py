@@ -21,6 +21,11 @@ from scripts import Parser  # found by trajectory
 
 OBSERVABLES = ["particle_number", "temperature", "pressure", "density", "potential_energy", "kinetic_energy",
                "internal_energy", "conserved_energy"]
+POSITION, BOX = "/particles/all/position/value", "/particles/all/box"
+
+
+class Missing(Exception):
+    """What a check needs and the file has not, or has in another form."""
 
 
 class Checker:
@@ -38,6 +43,33 @@ class Checker:
         if not self.need(node is not None and name in node.attrs, f"{path}@{name} is missing"):
             return None
         return node.attrs.get_id(name)
+
+    def at(self, path):
+        """The object at a path, which all else of a check needs."""
+        node = self.file.get(path)
+        if node is None:
+            raise Missing(f"{path} is missing")
+        return node
+
+    def array(self, path, n_axes):
+        """The numbers of a dataset with so many axes."""
+        node = self.at(path)
+        if not isinstance(node, h5py.Dataset) or node.shape is None or node.ndim != n_axes or node.dtype.kind not in "iuf":
+            raise Missing(f"{path} is no dataset of numbers with {n_axes} axes")
+        return node[...]
+
+    def value(self, path, name):
+        """An attribute, which all else of a check needs."""
+        if name not in self.at(path).attrs:
+            raise Missing(f"{path}@{name} is missing")
+        return self.at(path).attrs[name]
+
+    def whole(self, path):
+        """A dataset of one value, such as a text."""
+        node = self.at(path)
+        if not isinstance(node, h5py.Dataset) or node.shape != ():
+            raise Missing(f"{path} is no dataset of one value")
+        return node[()]
 
     def text(self, path, name, expected=None):
         """A scalar attribute of fixed-length string type."""
@@ -63,12 +95,11 @@ class Checker:
         node = self.file.get(path)
         if not self.need(isinstance(node, h5py.Dataset), f"{path} is no dataset"):
             return None
-        self.need(str(node.dtype) in kinds, f"{path} has type {node.dtype}, not one of {kinds}")
-        self.need(node.shape == shape, f"{path} has shape {node.shape}, not {shape}")
-        return node
+        is_right = self.need(str(node.dtype) in kinds, f"{path} has type {node.dtype}, not one of {kinds}")
+        return node if self.need(node.shape == shape, f"{path} has shape {node.shape}, not {shape}") and is_right else None
 
     def same_object(self, a, b):
-        if not self.need(a in self.file and b in self.file, f"{a} or {b} is missing"):
+        if not all([self.need(path in self.file, f"{path} is missing") for path in (a, b)]):
             return
         group, name = a.rsplit("/", 1)
         self.need(isinstance(self.file[group].get(name, getlink=True), h5py.HardLink), f"{a} is not a hard link")
@@ -135,15 +166,19 @@ def check(path, quantities=None):
         checker = Checker(file)
         checker.n_frames = 0
         try:
-            if checker.need("/particles/all/position/value" in file, "/particles/all/position/value is missing"):
-                walk(checker, file, quantities)
-        except (KeyError, TypeError, ValueError, IndexError, OSError, RuntimeError) as error:  # absent, or of another kind
-            checker.problems.append(f"{type(error).__name__}: {error}")
-        return checker.problems
+            position = checker.at(POSITION)
+            if not isinstance(position, h5py.Dataset) or position.shape is None or position.ndim != 3:
+                raise Missing(f"{POSITION} is no dataset with 3 axes")
+            walk(checker, file, position, quantities)
+        except Missing as what:
+            checker.problems.append(str(what))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError, RuntimeError) as error:  # of another kind, or damaged
+            if not checker.problems:  # else it follows from these
+                checker.problems.append(f"cannot be read to the end: {type(error).__name__}: {error}")
+        return list(dict.fromkeys(checker.problems))
 
 
-def walk(checker, file, quantities):
-    position = file["/particles/all/position/value"]
+def walk(checker, file, position, quantities):
     checker.n_frames, n_atoms = position.shape[0], position.shape[1]
     check_head(checker, file)
     elements = check_particles(checker, file, n_atoms, quantities)
@@ -180,9 +215,9 @@ def check_particles(checker, file, n_atoms, quantities):
     checker.timeline("/particles/all/position", checker.n_frames)
     checker.dataset("/particles/all/species", ["int32"], (n_atoms,))
     mass = checker.dataset("/particles/all/mass", ["float64"], (n_atoms,))
-    checker.need(mass is not None and (mass[:] > 0).all(), "a mass is not above zero")
+    checker.need(mass is None or (mass[:] > 0).all(), "a mass is not above zero")
     ids = checker.dataset("/particles/all/id", ["int32"], (n_atoms,))
-    checker.need(ids is not None and np.array_equal(ids[:], np.arange(n_atoms)), "ids are not 0 .. N-1")
+    checker.need(ids is None or np.array_equal(ids[:], np.arange(n_atoms)), "ids are not 0 .. N-1")
     for name in ("velocity", "force"):
         if f"all_{name}" in file["particles"]:
             checker.need(name not in elements, f"there are two of {name}")
@@ -201,63 +236,74 @@ def check_apart(checker, file, name, real, n_atoms):
     for shared in ("species", "id", "mass"):
         checker.same_object(f"{group}/{shared}", f"/particles/all/{shared}")
     checker.integers(f"{group}/box", "dimension", 3)
-    same = list(file[f"{group}/box"].attrs["boundary"]) == list(file["/particles/all/box"].attrs["boundary"])
+    same = words_of(checker, f"{group}/box") == words_of(checker, BOX)
     checker.need(same, f"{group}/box@boundary is not that of the positions")
-    if needs_edges(file[f"{group}/box"]):
+    if needs_edges(checker, f"{group}/box"):
         checker.dataset(f"{group}/box/edges", ["float64"], (3, 3))
-    n_frames = file[f"{group}/{name}/step"].shape[0]
+    n_frames = len(checker.array(f"{group}/{name}/step", 1))
     checker.dataset(f"{group}/{name}/value", real, (n_frames, n_atoms, 3))
     checker.timeline(f"{group}/{name}", n_frames)
     return f"{group}/{name}"
 
 
-def needs_edges(box):
+def words_of(checker, path):
+    """The boundary of a box."""
+    return [word if isinstance(word, bytes) else str(word).encode() for word in np.atleast_1d(checker.value(path, "boundary"))]
+
+
+def needs_edges(checker, path):
     """The specification leaves them out where no boundary is periodic; files of older versions of mdmini have them there, too."""
-    return "edges" in box or any(bytes(word) != b"none" for word in box.attrs["boundary"])
+    return "edges" in checker.at(path) or any(word != b"none" for word in words_of(checker, path))
 
 
 def check_box(checker, file):
     checker.integers("/particles/all/box", "dimension", 3)
     boundary = checker.attribute("/particles/all/box", "boundary")
     if boundary is not None:
-        values = [bytes(word) for word in file["/particles/all/box"].attrs["boundary"]]
+        values = words_of(checker, BOX)
         checker.need(boundary.shape == (3,) and not boundary.get_type().is_variable_str() and
                      set(values) <= {b"periodic", b"none"}, f"box@boundary is {values}")
-    if not needs_edges(file["/particles/all/box"]):
+    if not needs_edges(checker, BOX):
         return
     checker.element("/particles/all/box/edges", ["float64"], (3, 3))
-    edges = file["/particles/all/box/edges/value"][:]
+    edges = checker.array("/particles/all/box/edges/value", 3)
     checker.need((edges[:, [0, 1, 2], [0, 1, 2]] > 0).all(), "a box edge is not above zero")
     checker.need(np.count_nonzero(edges) == 3 * checker.n_frames, "the box is not a cuboid")
 
 
 def check_observables(checker, file, n_atoms):
     """The dimension of the system."""
-    dimension = file["/parameters/mdmini"].attrs["dimension"]
+    dimension = checker.value("/parameters/mdmini", "dimension")
     checker.need(dimension in (2, 3), f"dimension is {dimension}")
     checker.integers("/observables", "dimension", int(dimension))
     checker.need(set(file["observables"]) == set(OBSERVABLES), f"/observables holds {sorted(file['observables'])}")
     for name in OBSERVABLES:
         checker.element(f"/observables/{name}", ["int64"] if name == "particle_number" else ["float64"], ())
-    checker.need((file["/observables/particle_number/value"][:] == n_atoms).all(), "particle_number is wrong")
+    checker.need((checker.array("/observables/particle_number/value", 1) == n_atoms).all(), "particle_number is wrong")
     return int(dimension)
+
+
+def read_json(checker, path):
+    try:
+        return json.loads(checker.whole(path))
+    except (ValueError, TypeError) as error:
+        raise Missing(f"{path} is no JSON: {error}") from error
 
 
 def check_parameters(checker, file):
     checker.text("/parameters/mdmini", "run_id")
     checker.text("/parameters/mdmini", "unit_style", b"lj")
     for name in ("deck", "provenance"):
-        node = file[f"/parameters/mdmini/{name}"]
-        checker.need(node.shape == () and len(node[()]) > 0, f"/parameters/mdmini/{name} is no text")
-    json.loads(file["/parameters/mdmini/provenance"][()])
-    for k in range(int(file["/parameters/mdmini"].attrs["n_restarts"]) + 1):
-        text = file[f"/parameters/mdmini/process_{k}"][()]
-        checker.need("provenance" in json.loads(text), f"/parameters/mdmini/process_{k} has no provenance")
-    species = file["/parameters/vmd_structure/indexOfSpecies"][:]
-    present = sorted(set(file["/particles/all/species"][:]))
+        checker.need(len(checker.whole(f"/parameters/mdmini/{name}")) > 0, f"/parameters/mdmini/{name} is no text")
+    read_json(checker, "/parameters/mdmini/provenance")
+    for k in range(int(checker.value("/parameters/mdmini", "n_restarts")) + 1):
+        path = f"/parameters/mdmini/process_{k}"
+        checker.need("provenance" in read_json(checker, path), f"{path} has no provenance")
+    species = checker.array("/parameters/vmd_structure/indexOfSpecies", 1)
+    present = sorted(set(checker.array("/particles/all/species", 1)))
     checker.need(species.tolist() == present, "vmd_structure is of other species than the particles: VMD ignores it")
     for name in ("name", "type", "radius", "atomicnumber"):
-        complete = file[f"/parameters/vmd_structure/{name}"].shape == species.shape
+        complete = checker.at(f"/parameters/vmd_structure/{name}").shape == species.shape
         checker.need(complete, f"vmd_structure/{name} is incomplete")
     for name in ("name", "type"):
         size = file[f"/parameters/vmd_structure/{name}"].dtype.itemsize  # VMD has room for 16, a zero included
@@ -266,11 +312,11 @@ def check_parameters(checker, file):
 
 def check_numbers(checker, file, elements, dimension):
     particles = file["/particles/all"]
-    boundary = [bytes(word) for word in particles["box"].attrs["boundary"]]
+    boundary = words_of(checker, BOX)
     closed = b"none" not in boundary[:dimension]
     for name in OBSERVABLES:
         if closed or name not in ("pressure", "density"):  # which an open box does not have
-            series = file[f"/observables/{name}/value"][:]
+            series = checker.array(f"/observables/{name}/value", 1)
             checker.need(np.isfinite(series).all(), f"/observables/{name} holds numbers that are not finite")
     if dimension == 2:
         checker.need(not any(frame[:, 2].any() for frame in particles["position/value"]), "a 2-D system has z")
@@ -279,7 +325,7 @@ def check_numbers(checker, file, elements, dimension):
     low = high = None
     if wrapped and checker.n_frames:
         periodic = np.array([word == b"periodic" for word in boundary])
-        edges = np.diag(particles["box/edges/value"][0]) if periodic.any() else np.nan
+        edges = np.diag(checker.array("/particles/all/box/edges/value", 3)[0]) if periodic.any() else np.nan
         low, high = np.where(periodic, 0, np.nan), np.where(periodic, edges, np.nan)
     checker.numbers("/particles/all/position/value", low, high)
     for name in ("velocity", "force"):
@@ -290,13 +336,13 @@ def check_numbers(checker, file, elements, dimension):
 def check_intervals(checker, file, elements):
     """The frames are those of the intervals of all processes of the run that had a trajectory. The first has kept no frames,
     and may begin after steps that had none."""
-    n_restarts = int(file["/parameters/mdmini"].attrs["n_restarts"])
+    n_restarts = int(checker.value("/parameters/mdmini", "n_restarts"))
     node = checker.dataset("/parameters/mdmini/schedule", ["int64"], (n_restarts + 1, 9))
     if node is None or node.shape[1:] != (9,) or not checker.n_frames:
         return
     rows = node[:]
     checker.need((rows[:, 5:] >= -1).all(), "/parameters/mdmini/schedule has steps below 0")
-    last_step = int(file["/particles/all/position/step"][-1])
+    last_step = int(checker.array("/particles/all/position/step", 1)[-1])
     for k, name in enumerate(("position", "velocity", "force")):  # images have the steps of the positions themselves
         if name in elements:
             checker.schedule(elements[name], [(int(row[1 + k]), int(row[0]), int(row[5 + k])) for row in rows], last_step)

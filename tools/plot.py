@@ -5,12 +5,15 @@
                         else from the observables stored with the frames
   PREFIX-snapshots.png  the xy plane, first and last frame, coloured by local order or by speed; by order, where that changes,
                         the frame between them in which it is half way, too
-  PREFIX-gr.png         radial distribution function: of the first frame, of the last one, and the mean over frames
+  PREFIX-gr.png         radial distribution function: of the first frame, of the last one, and the mean over what is
+                        stationary
   PREFIX-gr.csv         its numbers: r, g (mean over frames), r_outer and neighbors (how many there are up to r_outer: the
                         coordination number where g has its first minimum), g_first, g_last
   PREFIX-neighbors.png  with --neighbors FILE: the bonds of a neighbour list as report.neighbors writes it (2-D)
 
-The mean is over all frames from --from STEP on, of more than 100 over 100 that are spread evenly. Pairs are divided by those of
+The mean is over the last half of the run; over its last quarter, or eighth, where temperature or potential energy have a trend in the
+half; over none where they have one to the end; or over the frames from --from STEP on. Of more than 100 frames 100 that are spread evenly
+count. The legend says which. Pairs are divided by those of
 independent particles at the same density, per area in two dimensions. In an open box only particles that lie as deep inside as the
 longest r are at the centre of shells, and the density is that of this inner part.
 
@@ -29,9 +32,12 @@ import numpy as np
 from drawing import BLACK, BLUE, COLUMN, FORMATS, PAGE, VERMILION, plt, save, use_style
 from matplotlib.collections import LineCollection
 from structure import MAX_PAIRS, RadialDistribution, hexatic_order, longest_distance, nearest_image, steinhardt_order
-from trajectory import open_trajectory
+from trajectory import NOT_OURS, attribute, open_trajectory, part
 from scripts import Parser, guess, one_of  # found by trajectory
 
+ALL = "particles/all/"
+THERMO = ("temperature", "pressure", "potential_energy", "kinetic_energy", "total_energy", "conserved_energy")
+SLAB = 1.2  # sigma: how thick what is drawn of three dimensions is
 MAX_FRAMES = 100  # that the mean of g(r) is over
 MAX_CIRCLES = 5_000  # that are circles in an SVG: more are a bitmap in it, or no viewer is quick with the file
 
@@ -43,17 +49,24 @@ class Frame:
     """One configuration: position [n, dimension] within the box, length and periodic [dimension], speed or None."""
 
     def __init__(self, file, k):
-        particles = file["particles/all"]
-        self.dimension = d = int(file["parameters/mdmini"].attrs["dimension"])
-        self.step = int(particles["position/step"][k])
-        self.time = float(particles["position/time"][k])
-        self.periodic = np.array([bytes(word) == b"periodic" for word in particles["box"].attrs["boundary"]])[:d]
-        # where all axes are open there is no box; a length along an open axis has no effect
-        self.length = np.diag(particles["box/edges/value"][k])[:d].astype(float) if self.periodic.any() else np.ones(d)
-        self.position = particles["position/value"][k, :, :d].astype(float)
+        self.dimension = d = dimension_of(file)
+        position = part(file, ALL + "position/value", 3)
+        self.step = int(part(file, ALL + "position/step", 1, len(position))[k])
+        self.time = float(part(file, ALL + "position/time", 1, len(position))[k])
+        words = np.atleast_1d(attribute(file, ALL + "box", "boundary"))
+        self.periodic = np.array([getattr(word, "decode", lambda word=word: word)() == "periodic" for word in words])[:d]
+        self.length = np.ones(d)
+        if self.periodic.any():  # an open axis has no length that counts, and a box with open axes alone may have none at all
+            self.length = np.diagonal(part(file, ALL + "box/edges/value", 3, len(position))[k])[:d].astype(float)
+        self.position = position[k, :, :d].astype(float)
         self.speed = None
-        if "velocity" in particles:
-            self.speed = np.linalg.norm(particles["velocity/value"][k], axis=1)
+        if ALL + "velocity" in file:
+            self.speed = np.linalg.norm(part(file, ALL + "velocity/value", 3, len(position))[k], axis=1)
+        if self.position.shape[1] != d or len(self.periodic) != d or len(self.length) != d or (self.length[self.periodic] <= 0).any():
+            raise ValueError(f"{file.filename}: positions, {ALL}box@boundary and edges are not of {d} dimensions: {NOT_OURS}")
+        if not len(self.position) or not np.isfinite(self.position).all():
+            what = "numbers that are not finite" if len(self.position) else "no atoms"
+            raise ValueError(f"{file.filename}: {ALL}position/value: frame {k} has {what}")
         self.place()
 
     def place(self):
@@ -64,24 +77,51 @@ class Frame:
         self.low = np.where(self.periodic, 0, self.position.min(axis=0))
         self.high = np.where(self.periodic, self.length, self.position.max(axis=0))
 
+    def view(self):
+        """The corners of what is drawn: at least two sigma wide, where open axes span less."""
+        more = np.where(self.periodic, 0, np.maximum(2 - (self.high - self.low), 0) / 2)
+        return self.low - more, self.high + more
+
     @property
     def density(self):
         return len(self.position) / np.prod(np.maximum(self.high - self.low, 1e-9))
+
+
+def dimension_of(file):
+    d = attribute(file, "parameters/mdmini", "dimension")
+    if d not in (2, 3):
+        raise ValueError(f"{file.filename}: parameters/mdmini@dimension is {d}: {NOT_OURS}")
+    return int(d)
 
 
 def load_thermo(path, file):
     """Arrays by name; from the report beside the trajectory if it has them, for it holds more points than frames."""
     report = os.path.splitext(path)[0] + ".json"
     if os.path.exists(report):
-        with open(report, encoding="utf-8") as stream:
-            thermo = json.load(stream).get("thermo")
+        thermo = read_report(report)
         if thermo:
-            return {key: np.array(values, dtype=float) for key, values in thermo.items()}
+            return thermo
+    n_frames = len(part(file, ALL + "position/value", 3))
     names = {"total_energy": "internal_energy"}
-    keys = ["temperature", "pressure", "potential_energy", "kinetic_energy", "total_energy", "conserved_energy"]
-    thermo = {key: file[f"observables/{names.get(key, key)}/value"][:] for key in keys}
-    thermo["time"] = file["particles/all/position/time"][:]
+    thermo = {key: part(file, f"observables/{names.get(key, key)}/value", 1, n_frames)[:] for key in THERMO}
+    thermo.update({key: part(file, f"{ALL}position/{key}", 1, n_frames)[:] for key in ("step", "time")})
     return thermo
+
+
+def read_report(path):
+    """The thermo table of the report of a run; None where it has none."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            thermo = json.load(stream).get("thermo")
+        if not thermo:
+            return None
+        found = {key: np.array(thermo[key], dtype=float) for key in ("step", "time", *THERMO)}
+        if {values.shape for values in found.values()} != {(len(found["step"]),)}:
+            raise ValueError("its columns are not of one length")
+        return found if len(found["step"]) else None
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"{path}: the thermo table cannot be read ({type(error).__name__}: {error}); without this file beside the "
+                         "trajectory, that of its frames is drawn") from error
 
 
 def read_neighbors(path, n_atoms):
@@ -141,23 +181,32 @@ def draw_particles(figure, axis, frame, chosen, color, low, high, **how):
     figure.canvas.draw()  # only now the layout says how large a sigma is
     points = axis.get_window_extent().width / (high[0] - low[0]) * 72 / figure.dpi
     spacing = 1.1 * frame.density ** (-1 / frame.dimension)
-    size = 0.9 * points if points > 4 else max(spacing * points, 0.3)
+    size = 0.9 * points if points > 4 or len(frame.position) < 100 else max(spacing * points, 0.3)
     return axis.scatter(*frame.position[chosen, :2].T, c=color, s=size**2, linewidths=0,
                         rasterized=len(chosen) > MAX_CIRCLES, **how)
 
 
+def lowest_of_slab(frame):
+    """Where the slab begins: in the middle, or, where less than a third as many particles are there as in the fullest layer, as
+    beside a vacuum, in that. (Of a crystal there may be one plane in the one, and two in the other.)"""
+    z = np.sort(frame.position[:, 2])
+    first = np.append(z, (frame.low[2] + frame.high[2] - SLAB) / 2)
+    counts = np.searchsorted(z, first + SLAB, side="right") - np.searchsorted(z, first)
+    return first[-1] if 3 * counts[-1] >= counts.max() else first[counts.argmax()]
+
+
 def choose_slab(frame):
-    """All particles in two dimensions; in three those of a slab of 1.2 sigma in the middle."""
+    """All particles in two dimensions; in three those of a slab of SLAB sigma, the upper ones in front."""
     if frame.dimension == 2:
         return np.arange(len(frame.position))
-    middle = (frame.low[2] + frame.high[2]) / 2
-    chosen = np.flatnonzero(np.abs(frame.position[:, 2] - middle) < 0.6)
-    return chosen[np.argsort(frame.position[chosen, 2], kind="stable")]  # the upper ones in front
+    z, low = frame.position[:, 2], lowest_of_slab(frame)
+    chosen = np.flatnonzero((z >= low) & (z <= low + SLAB))
+    return chosen[np.argsort(z[chosen], kind="stable")]
 
 
-def local_order(frame, part):
+def local_order(frame, some):
     """Of these particles: |psi6| in two dimensions, q6 in three."""
-    return (hexatic_order if frame.dimension == 2 else steinhardt_order)(frame, part)
+    return (hexatic_order if frame.dimension == 2 else steinhardt_order)(frame, some)
 
 
 def choose_frames(file, n_frames, color):
@@ -179,14 +228,15 @@ def choose_frames(file, n_frames, color):
 
 
 def plot_snapshots(frames, color):
-    shape = max((frame.high[1] - frame.low[1]) / max(frame.high[0] - frame.low[0], 1e-9) for frame in frames)
+    views = [frame.view() for frame in frames]
+    shape = max((high[1] - low[1]) / (high[0] - low[0]) for low, high in views)
     width = (PAGE - 0.8) / len(frames) if len(frames) > 1 else PAGE - 2.8  # of a panel
     figure, axes = plt.subplots(1, len(frames), constrained_layout=True, squeeze=False,
                                 figsize=(len(frames) * width + 0.8, np.clip(width * shape, 1.5, 9) + 0.6))
     chosen = [choose_slab(frame) for frame in frames]
     if color == "speed":
-        values = [frame.speed[part] for frame, part in zip(frames, chosen)]
-        label, low, high = r"speed  $v\tau/\sigma$", 0, max(np.percentile(v, 99.5) for v in values)
+        values = [frame.speed[some] for frame, some in zip(frames, chosen)]
+        label, low, high = r"speed  $v\tau/\sigma$", 0, max(1e-9, *(np.percentile(v, 99.5) for v in values))
     elif frames[0].dimension == 2:
         values = [local_order(frame, part) for frame, part in zip(frames, chosen)]
         label, low, high = r"local hexatic order  $|\psi_6|$", 0, 1
@@ -194,34 +244,66 @@ def plot_snapshots(frames, color):
         values = [local_order(frame, part) for frame, part in zip(frames, chosen)]
         label, low, high = r"local order  $q_6$", 0.2, 0.6  # liquid 0.3 to 0.45, fcc 0.575
     for axis, frame, value in zip(axes[0], frames, values):
+        slab = "" if frame.dimension == 2 else \
+            "\n" + rf"slab $z/\sigma$ = {lowest_of_slab(frame):.2f} to {lowest_of_slab(frame) + SLAB:.2f}"
         axis.set_title(f"step {frame.step:,}" + ("\n" if len(frames) > 2 else "   ") +
-                       rf"$t = {frame.time:g}\,\tau$   mean {value.mean():.3f}")
+                       rf"$t = {frame.time:g}\,\tau$   mean {value.mean():.3f}{slab}")
         axis.set_xlabel(r"$x/\sigma$")
     axes[0, 0].set_ylabel(r"$y/\sigma$")
     bar = figure.colorbar(matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(low, high), "viridis"), ax=axes,
                           shrink=0.8, pad=0.02)
     bar.set_label(label)
-    for axis, frame, part, value in zip(axes[0], frames, chosen, values):
-        draw_particles(figure, axis, frame, part, value, frame.low, frame.high, cmap="viridis", vmin=low, vmax=high)
+    for axis, frame, some, value, (corner, other) in zip(axes[0], frames, chosen, values, views):
+        draw_particles(figure, axis, frame, some, value, corner, other, cmap="viridis", vmin=low, vmax=high)
     return figure
 
 
-def frames_of_mean(steps, first_step):
-    """Indices of frames from a step on, at most MAX_FRAMES of them, spread evenly. steps: of all frames."""
-    chosen = np.flatnonzero(steps >= first_step)
-    if len(chosen) == 0:
-        raise ValueError(f"--from {first_step:g}: the last frame is of step {steps[-1]}")
+def drifts(thermo, first_step):
+    """Whether temperature or potential energy have a trend from a step on: along a straight line they change by more than twice what they
+    scatter about it, and by four standard errors."""
+    later = thermo["step"] >= first_step
+    for key in ("temperature", "potential_energy"):
+        x, y = thermo["step"][later], thermo[key][later]
+        x, y = x[np.isfinite(y)], y[np.isfinite(y)]
+        if len(x) < 4 or x[-1] == x[0]:
+            continue  # too few to tell
+        slope, start = np.polyfit(x, y, 1)
+        scatter = np.sqrt(np.sum((y - slope * x - start) ** 2) / (len(x) - 2))
+        if abs(slope) * (x[-1] - x[0]) > max(2, 4 * np.sqrt(12 / len(x))) * scatter + 1e-9 * np.abs(y).max():
+            return True
+    return False
+
+
+def frames_of_mean(steps, thermo, first_step):
+    """(indices of the frames that the mean is over, at most MAX_FRAMES of them and spread evenly; in words, which part they are of).
+    Without a first step: of the last half, quarter or eighth of the run, the longest in which the thermo table does not drift; of none
+    where it drifts to the end. steps: of all frames."""
+    if first_step is not None:
+        chosen, words = np.flatnonzero(steps >= first_step), f"from step {first_step:,.0f} on, as asked"
+        if len(chosen) == 0:
+            raise ValueError(f"--from {first_step:g}: the last frame is of step {steps[-1]}")
+    else:
+        for share, name in ((2, "half"), (4, "quarter"), (8, "eighth")):
+            begin = steps[-1] - (steps[-1] - steps[0]) / share
+            chosen, words = np.flatnonzero(steps >= begin), f"the last {name} of the run"
+            if not drifts(thermo, begin):
+                break
+        else:
+            return np.array([len(steps) - 1]), "no mean: temperature or energy drift to the end (--from STEP)"
     if len(chosen) > MAX_FRAMES:
+        words = f"{MAX_FRAMES} of {len(chosen)}, evenly spread; {words}"
         chosen = chosen[np.linspace(0, len(chosen) - 1, MAX_FRAMES).round().astype(int)]
-    return chosen
+    return chosen, words
 
 
-def average_distribution(file, ends, steps, chosen):
-    """(g(r) summed over the chosen frames, its label). ends: the first and the last frame of the file; steps: of all frames."""
+def average_distribution(file, ends, steps, chosen, words):
+    """(g(r) summed over the chosen frames, its label). ends: the first and the last frame of the file; steps: of all frames; words: which
+    part of the run the chosen ones are of."""
     mean = RadialDistribution(longest_distance(ends))
     for k in chosen:
-        mean.add(Frame(file, k), max(MAX_PAIRS // 10, 4 * MAX_PAIRS // len(chosen)))
-    return mean, rf"mean of {len(chosen)} frames, steps {steps[chosen[0]]:,} to {steps[chosen[-1]]:,}"
+        mean.add(Frame(file, k), min(MAX_PAIRS, 4 * MAX_PAIRS // len(chosen)))
+    span = f"mean of {len(chosen)} frames, steps {steps[chosen[0]]:,} to {steps[chosen[-1]]:,}\n" if len(chosen) > 1 else ""
+    return mean, span + (words if len(chosen) > 1 or words.startswith("no mean") else "one frame is left: no mean")
 
 
 def distribution_table(mean, ends):
@@ -236,10 +318,12 @@ def plot_distribution(frames, ends, mean, label):
         axis.plot(one.r, one.g, color=color, linestyle=dashes, linewidth=0.8, label=rf"step {frame.step:,}   $t = {frame.time:g}\,\tau$")
     if mean.n_frames > 1:
         axis.plot(mean.r, mean.g, color=BLACK, label=label)
+    elif len(frames) > 1:
+        axis.plot([], [], " ", label=label)
     axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
     axis.set_xlabel(r"distance  $r/\sigma$")
     axis.set_ylabel(r"radial distribution function  $g(r)$")
-    axis.set_xlim(0, mean.r[-1])
+    axis.set_xlim(0, mean.edges[-1])
     # The peaks of a crystal at rest have any height; the scale is that of the last frame.
     axis.set_ylim(0, min(axis.get_ylim()[1], max(4, 1.3 * ends[-1].g.max())))
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1))
@@ -282,23 +366,25 @@ def plot_neighbors(frame, pairs):
 def draw_all(arguments):
     """Yields the kind of each picture that was asked for, its figure, and the columns of numbers that are kept beside it, or None."""
     with open_trajectory(arguments.trajectory) as file:
-        steps = file["particles/all/position/step"][:]
+        position = part(file, ALL + "position/value", 3)
+        steps = part(file, ALL + "position/step", 1, len(position))[:]
         if len(steps) == 0:
             raise ValueError(f"{arguments.trajectory} holds no frame")
-        chosen = frames_of_mean(steps, arguments.first_step)
+        thermo = load_thermo(arguments.trajectory, file)
+        chosen, words = frames_of_mean(steps, thermo, arguments.first_step)
         frames = choose_frames(file, len(steps), arguments.color)
         if arguments.color == "speed" and frames[0].speed is None:
             raise ValueError(f"{arguments.trajectory} holds no velocities (output.velocities_every)")
         if arguments.neighbors and frames[0].dimension != 2:
             raise ValueError("--neighbors draws two-dimensional systems only")
-        yield "thermo", plot_thermo(load_thermo(arguments.trajectory, file), frames[0].dimension), None
+        yield "thermo", plot_thermo(thermo, frames[0].dimension), None
         yield "snapshots", plot_snapshots(frames, arguments.color), None
         if arguments.neighbors:
             yield "neighbors", plot_neighbors(frames[0], read_neighbors(arguments.neighbors, len(frames[0].position))), None
         # Last, since it takes longest.
         ends = [frames[0], frames[-1]] if len(frames) > 1 else frames
         radial = [RadialDistribution(longest_distance(ends)).add(frame) for frame in ends]
-        mean, label = average_distribution(file, ends, steps, chosen)
+        mean, label = average_distribution(file, ends, steps, chosen, words)
         yield "gr", plot_distribution(ends, radial, mean, label), distribution_table(mean, radial)
 
 
@@ -323,8 +409,8 @@ def main():
                         help="of every picture: png, svg, pdf (default: png)")
     parser.add_argument("--color", type=one_of("order", "speed"), metavar="{order,speed}", default="order",
                         help="of the snapshots (default: order)")
-    parser.add_argument("--from", type=float, default=0, dest="first_step", metavar="STEP",
-                        help="of the frames that the mean of g(r) is over (default: 0, all frames)")
+    parser.add_argument("--from", type=float, dest="first_step", metavar="STEP",
+                        help="of the frames that the mean of g(r) is over (default: where the thermo table stops drifting)")
     parser.add_argument("--neighbors", metavar="FILE", help="a neighbour list to draw, as report.neighbors writes it")
     arguments = parser.parse_args()
     prefix = arguments.prefix or os.path.splitext(arguments.trajectory)[0]
@@ -334,11 +420,9 @@ def main():
             print(*save(figure, f"{prefix}-{kind}", arguments.formats), sep="\n")
             if columns:
                 print(save_table(f"{prefix}-{kind}.csv", columns))
-    except KeyError as error:
-        print(f"plot.py: error: {arguments.trajectory}: not as mdmini writes a trajectory: {error}", file=sys.stderr)
-        return 2
-    except (OSError, ValueError) as error:
-        print(f"plot.py: error: {error}", file=sys.stderr)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        where = "" if str(error).startswith(("--", arguments.trajectory)) or arguments.trajectory in str(error) else f"{arguments.trajectory}: "
+        print(f"plot.py: error: {where}{error}", file=sys.stderr)
         return 2
     return 0
 

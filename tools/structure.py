@@ -18,13 +18,16 @@ def find_pairs(frame, cutoff, origins):
     flat = np.ravel_multi_index(cell.T, shape)
     order = np.argsort(flat, kind="stable")
     start = np.searchsorted(flat[order], np.arange(np.prod(shape) + 1))
-    # Around a periodic axis of few cells no cell may be met twice.
-    steps = [range(n) if p and n < 2 * REACH + 1 else range(-REACH, REACH + 1) for n, p in zip(shape, frame.periodic)]
+    x = np.ascontiguousarray(frame.position[order].T)  # axis by axis: numpy is slow with rows of two or three numbers
+    # Around a periodic axis of few cells no cell may be met twice, and the cell does not tell which image is the nearest.
+    is_short = frame.periodic & (shape < 2 * REACH + 1)
+    steps = [range(n) if short else range(-REACH, REACH + 1) for n, short in zip(shape, is_short)]
     for offset in np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, frame.dimension):
         other = cell[origins] + offset
         inside = (((other >= 0) & (other < shape)) | frame.periodic).all(axis=1)
-        k_inside = np.flatnonzero(inside)
-        c = np.ravel_multi_index(np.mod(other[inside], shape).T, shape)
+        k_inside, other = np.flatnonzero(inside), other[inside]
+        here = (frame.position[origins[inside]] - np.where(is_short, 0, other // shape) * frame.length).T
+        c = np.ravel_multi_index(np.mod(other, shape).T, shape)
         count = start[c + 1] - start[c]
         end = np.cumsum(count)
         first = 0
@@ -32,12 +35,15 @@ def find_pairs(frame, cutoff, origins):
             done = end[first - 1] if first else 0
             last = max(first + 1, int(np.searchsorted(end, done + PORTION, side="right")))
             n = count[first:last]
-            within = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
-            k = np.repeat(k_inside[first:last], n)
-            j = order[np.repeat(start[c[first:last]], n) + within]
-            vector = nearest_image(frame, frame.position[j] - frame.position[origins[k]])
-            near = (np.einsum("ij,ij->i", vector, vector) < cutoff * cutoff) & (j != origins[k])
-            yield k[near], j[near], vector[near]
+            k = np.repeat(np.arange(first, last), n)
+            j = np.arange(len(k)) + (start[c] - end + count + done)[k]
+            vector = [x[axis][j] - here[axis][k] for axis in range(frame.dimension)]
+            for axis in np.flatnonzero(is_short):
+                vector[axis] -= frame.length[axis] * np.rint(vector[axis] / frame.length[axis])
+            near = np.flatnonzero(sum(d * d for d in vector) < cutoff * cutoff)
+            k, j = k_inside[k[near]], order[j[near]]
+            other_one = j != origins[k]
+            yield k[other_one], j[other_one], np.stack([d[near] for d in vector], axis=1)[other_one]
             first = last
 
 
@@ -113,7 +119,8 @@ class RadialDistribution:
         if len(origins) > most_origins:
             origins = self.random.choice(origins, most_origins, replace=False)
         for _, _, vector in find_pairs(frame, self.edges[-1], origins):
-            self.counts += np.histogram(np.sqrt(np.einsum("ij,ij->i", vector, vector)), self.edges)[0]
+            shell = (np.sqrt(np.einsum("ij,ij->i", vector, vector)) / self.edges[1]).astype(np.int64)
+            self.counts += np.bincount(np.minimum(shell, self.n_bins - 1), minlength=self.n_bins)
         self.expected += len(origins) * density * shells
         self.n_origins += len(origins)
         self.n_frames += 1

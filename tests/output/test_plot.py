@@ -4,10 +4,12 @@ import contextlib
 import importlib.util
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest.mock
+import warnings
 
 import distribution
 
@@ -15,6 +17,7 @@ distribution.need("numpy", "h5py", "matplotlib")
 
 import json
 
+import h5check
 import h5py
 import numpy as np
 import structure
@@ -277,6 +280,130 @@ def test_errors(folder):
     assert plot.read_neighbors(path, 4).T.tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
 
 
+def write_trajectory(path, frames, length, periodic=(True, True, True), edges=True, speed=True):
+    """frames: arrays of places."""
+    n_frames, n_atoms, dimension = np.shape(frames)
+    with h5py.File(path, "w") as file:
+        file.create_group("parameters/mdmini").attrs["dimension"] = dimension
+        particles = file.create_group("particles/all")
+        value = np.zeros((n_frames, n_atoms, 3))
+        value[..., :dimension] = frames
+        particles["position/value"] = value
+        particles["position/step"], particles["position/time"] = 100 * np.arange(n_frames), 0.5 * np.arange(n_frames)
+        particles.create_group("box").attrs["boundary"] = [b"periodic" if wrapped else b"none" for wrapped in periodic]
+        if edges:
+            particles["box/edges/value"] = np.tile(np.diag(length).astype(float), (n_frames, 1, 1))
+        if speed:
+            particles["velocity/value"] = value
+        for name in ("temperature", "pressure", "potential_energy", "kinetic_energy", "internal_energy", "conserved_energy"):
+            file[f"observables/{name}/value"] = np.ones(n_frames)
+    return path
+
+
+def film(low, high, n=200):
+    random = np.random.default_rng(4)
+    return np.column_stack([random.random((n, 2)) * 8, low + (high - low) * random.random(n)])
+
+
+def test_slabs():
+    """A slab has atoms: in the middle, or where most are."""
+    wet, crystal = film(3, 8), fcc(5)
+    for points, length, at in ((wet, [8, 8, 30], (3, 8)), (np.concatenate([film(0, 4), film(26, 30, 250)]), [8, 8, 30], (26, 30)), ([[0.1, 0.2, 0.3]], [9, 9, 9], (0, 1.6)),
+                               (film(0, 12, 800), [8, 8, 12], (5.4, 6.6)), (crystal.position, crystal.length, (3.6, 4.8))):
+        frame = make_frame(np.array(points), length, [True] * 3)
+        low, chosen = plot.lowest_of_slab(frame), plot.choose_slab(frame)
+        assert len(chosen) and at[0] <= low + 1e-9 and low + plot.SLAB <= at[1] + plot.SLAB, (at, low, len(chosen))
+        assert (np.abs(frame.position[chosen, 2] - low - plot.SLAB / 2) <= plot.SLAB / 2 + 1e-9).all()
+    assert abs(plot.lowest_of_slab(crystal) - 3.6) < 1e-9, "of a crystal that fills the box the middle"
+
+
+def test_sparse(folder):
+    """Films, corners, clusters, one atom, one frame: pictures, and no warning."""
+    free, drop = (False, False, False), np.random.default_rng(5).normal(size=(40, 3)) * 2
+    for name, frames, length, how in (("film", [film(3, 8)] * 2, [8, 8, 30], {}), ("corner", [[[0.1, 0.1, 0.1], [0.2, 1, 0.3]]], [20, 20, 20], {}),
+                                      ("one", [[[1, 2, 3]]] * 2, None, {"periodic": free, "edges": False}),
+                                      ("drop", [drop] * 3, None, {"periodic": free, "edges": False, "speed": False}),
+                                      ("line", [np.linspace([0, 0], [9, 0], 10)], None, {"periodic": free, "edges": False})):
+        path = write_trajectory(os.path.join(folder, f"{name}.h5"), frames, length, **how)
+        for color in ("order", "speed") if name == "film" else ("order",) if name in ("drop", "line") else ("speed",):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                run = run_tool(path, "--color", color, "-o", path + color, "--format", "svg")
+            assert run.returncode == 0 and not run.stderr, (name, color, run.stderr)
+            with open(f"{path}{color}-snapshots.svg", encoding="utf-8") as stream:
+                said = stream.read()
+            assert "nan" not in said and ("slab" in said) == (len(frames[0][0]) == 3), name
+    for name, frames, text in (("none", np.zeros((0, 4, 3)), "holds no frame"), ("empty", np.zeros((1, 0, 3)), "frame 0 has no atoms"),
+                               ("lost", np.full((1, 4, 3), np.nan), "frame 0 has numbers that are not finite")):
+        path = write_trajectory(os.path.join(folder, f"{name}.h5"), frames, [8, 8, 8])
+        run = run_tool(path)
+        assert run.returncode == 2 and text in run.stderr and run.stderr.startswith(f"plot.py: error: {path}"), run.stderr
+
+
+def test_other_files(folder):
+    """What a trajectory lacks, or has in another form: plot.py says it in a line with file and path, h5check.py with its path."""
+    def remove(path):
+        return lambda file: file.__delitem__(path)
+
+    def put(path, value):
+        return lambda file: (file.__delitem__(path), file.__setitem__(path, value))
+
+    position = "particles/all/position"
+    for change, said in ((remove(f"{position}/step"), f"{position}/step is missing"), (put(f"{position}/step", 10), f"{position}/step is one number, not one a frame"),
+                         (put(f"{position}/time", 0.5), f"{position}/time is one number"), (lambda file: file.move("particles/all", "particles/trajectory"), f"{position}/value is missing"),
+                         (put(f"{position}/value", np.zeros((3, 2))), f"{position}/value has the shape (3, 2)"), (put(f"{position}/value", [[[b"a"]]]), f"{position}/value is of the type"),
+                         (put(position, 1), f"{position}/value is missing"), (put(f"{position}/step", np.arange(2)), f"{position}/step is of 2 frames"),
+                         (put(f"{position}/step", h5py.Empty("i8")), f"{position}/step has the shape None"), (remove("particles"), f"{position}/value is missing"),
+                         (put("particles/all/box/edges", np.eye(3)), "particles/all/box/edges/value is missing"), (remove("particles/all/box"), "particles/all/box is missing"),
+                         (lambda file: file["particles/all/box"].attrs.__delitem__("boundary"), "particles/all/box@boundary is missing"),
+                         (lambda file: file["parameters/mdmini"].attrs.__delitem__("dimension"), "parameters/mdmini@dimension is missing"),
+                         (remove("observables"), "observables/temperature/value is missing"), (put("observables/temperature/value", 1.0), "observables/temperature/value is one number"),
+                         (lambda file: (file.__delitem__(position), file.__setitem__(position, h5py.SoftLink("/nix"))), f"{position}/value is missing")):
+        path = os.path.join(folder, "theirs.h5")
+        shutil.copy(os.path.join(folder, "all3d.h5"), path)
+        with h5py.File(path, "r+") as file:
+            change(file)
+        run, problems = run_tool(path), h5check.check(path)
+        assert run.returncode == 2 and run.stderr.count("\n") == 1 and run.stderr.startswith(f"plot.py: error: {path}: {said}"), (said, run.stderr)
+        root = said.split()[0].split("@")[0].removesuffix("/value").replace("observables/temperature", "observables")
+        assert any(root in problem for problem in problems) and "Error" not in " ".join(problems), (said, problems)
+    for content, said in ((b"", "is empty"), (b"no trajectory" * 9, "no HDF5 file")):
+        with open(path, "wb") as stream:
+            stream.write(content)
+        run = run_tool(path)
+        assert run.returncode == 2 and run.stderr.startswith(f"plot.py: error: {path}: {said}"), run.stderr
+        assert len(h5check.check(path)) == 1 and said in h5check.check(path)[0]
+    shutil.copy(os.path.join(folder, "all3d.h5"), path)
+    for text in ("{", "[1]", '{"thermo": {"step": [1]}}', '{"thermo": 3}', '{"thermo": {"step": [0], "time": [0, 1]}}'):
+        with open(os.path.join(folder, "theirs.json"), "w") as stream:
+            stream.write(text)
+        run = run_tool(path)
+        assert run.returncode == 2 and "theirs.json: the thermo table cannot be read" in run.stderr, (text, run.stderr)
+
+
+def test_stationary():
+    """What the mean of g(r) is over: the last half; less where that drifts; what is asked for."""
+    steps, random = np.arange(0, 50100, 100), np.random.default_rng(6)
+    x = np.arange(0, 50001, 50) / 50000
+    for temperature, n_frames, words in ((np.ones(len(x)), 100, "100 of 251, evenly spread; the last half of the run"),
+                                         (np.maximum(0, 0.3 - x), 100, "100 of 251, evenly spread; the last half of the run"),
+                                         (np.maximum(0, 0.7 - x), 100, "100 of 126, evenly spread; the last quarter of the run"),
+                                         (np.maximum(0, 0.85 - x), 63, "the last eighth of the run"), (x, 1, "no mean: temperature or energy drift to the end")):
+        noise = random.normal(0, 0.01, (2, len(x)))
+        chosen, said = plot.frames_of_mean(steps, {"step": 50000 * x, "temperature": temperature + noise[0], "potential_energy": noise[1]}, None)
+        assert len(chosen) == n_frames and said.startswith(words) and chosen[-1] == 500, (len(chosen), said)
+    thermo = {"step": steps[:3], "temperature": np.ones(3), "potential_energy": np.full(3, np.nan)}
+    assert plot.frames_of_mean(steps[:3], thermo, None)[0].tolist() == [1, 2] and plot.frames_of_mean(steps[:1], thermo, None)[0].tolist() == [0]
+    chosen, said = plot.frames_of_mean(steps[:9], thermo, 600)
+    assert chosen.tolist() == [6, 7, 8] and said == "from step 600 on, as asked"
+    # However many frames and atoms there are, the mean rests on about as many pairs: some seconds of work.
+    gas = make_frame(random.random((4000, 3)) * 16.8, [16.8] * 3, [True] * 3)
+    with unittest.mock.patch.object(plot, "Frame", lambda file, k: gas):
+        mean, label = plot.average_distribution(None, [gas], steps, np.arange(0, 500, 5), "the last half of the run")
+    assert 0.8 < mean.counts.sum() / (4 * structure.MAX_PAIRS) < 1.2, mean.counts.sum()
+    assert label == "mean of 100 frames, steps 0 to 49,500\nthe last half of the run", label
+
+
 def test_frames():
     """Of a crystal that melts at frame 3 of 9 the pictures show the first frame, the one half way, and the last; of one that does not,
     and coloured by speed, the ends."""
@@ -299,10 +426,14 @@ def test_frames():
 test_pairs()
 test_portions()
 test_frames()
+test_slabs()
+test_stationary()
 test_distribution()
 test_average()
 test_order()
 with tempfile.TemporaryDirectory() as directory:
     test_pictures(directory)
     test_errors(directory)
+    test_other_files(directory)
+    test_sparse(directory)
 print("pairs, g(r), order, pictures, errors: as expected")
