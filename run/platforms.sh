@@ -2,7 +2,7 @@
 # Builds what other machines have, with warnings as errors, and tries it. A table at the end says what each part gave
 # and took; a part whose packages cannot be installed here is "not run". What was tried elsewhere: run/PLATFORMS.md.
 #
-#   run/platforms.sh [PART...]     # nocuda, gpus, clang, o1, parallel, aarch64, archive; without a word all of them
+#   run/platforms.sh [PART...]     # nocuda, gpus, clang, o1, parallel, mpich, aarch64, archive; without a word all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 help_if_asked "$@"
@@ -58,6 +58,33 @@ part_parallel() {
     compile mdmini test_h5md test_recover test_continue
     ldd mdmini | grep libhdf5_openmpi
     tests '^output/test_(h5md|recover|continue)$'
+}
+
+say_mpich="MPICH with its HDF5, a toolkit's GPU emulated: runs of several processes; two MPIs in one program are refused"
+part_mpich() {
+    want mpich libmpich-dev libhdf5-mpich-dev openmpi-bin libopenmpi-dev libhdf5-openmpi-dev
+    local words cuda=OFF
+    for words in "-DHDF5_PREFER_PARALLEL=ON -DMPI_C_COMPILER=mpicc.mpich -DHDF5_C_COMPILER_EXECUTABLE=/usr/bin/h5pcc.openmpi" \
+        "-DMPI_C_COMPILER=mpicc.openmpi -DHDF5_ROOT=/usr/lib/$(cc -print-multiarch)/hdf5/mpich"; do
+        rm -rf two
+        mkdir two
+        (cd two && configure -DMDMINI_TESTS=OFF $words >/dev/null) && return 1
+        tr -s ' \n' ' ' <two/configure.log | grep -o 'Two MPIs in one program.*h5pcc.*HDF5_ROOT.*mpicc[^ ]*'
+    done
+    command -v nvcc /usr/local/cuda/bin/nvcc >/dev/null && cuda=EMULATED
+    configure -DMDMINI_CUDA=$cuda -DCMAKE_C_FLAGS_RELEASE=-O1 -DMDMINI_HAVE_CPU_LEVELS=OFF -DMPI_C_COMPILER=mpicc.mpich \
+        -DMPIEXEC_EXECUTABLE=/usr/bin/mpiexec.mpich -DHDF5_C_COMPILER_EXECUTABLE=/usr/bin/h5pcc.mpich -DHDF5_PREFER_PARALLEL=ON
+    compile mdmini mpich_5
+    ldd mdmini >libraries
+    grep libhdf5_mpich libraries
+    ! grep libmpi.so libraries
+    MDMINI_TEST_ONLY=thermostat tests '^parallel/test_ranks_bits$'
+    MDMINI_TEST_ONLY=test_of_ranks,test_other_runs tests '^parallel/test_ranks_refusals$'
+    MDMINI_TEST_ONLY=test_other_ranks,test_signal_to_one tests '^parallel/test_ranks_restart$'
+    MDMINI_TEST_ONLY=test_which tests '^parallel/test_ranks_cuda$'
+    # a launcher that does not say how many processes it has started
+    passes mpiexec.mpich -pmi-port -n 2 ./mdmini "$top/inputs/melt.txt" run.steps=100 system.cells=6 run.backend=cpu
+    grep '^ranks *2 processes' run.log
 }
 
 say_aarch64="aarch64, cross-built: xy.txt under qemu, with NEON"
@@ -151,7 +178,7 @@ fill_root() {
 # --- all of them -----------------------------------------------------------------------------------------------------
 
 table=() n_failed=0 n_skipped=0
-all="nocuda gpus clang o1 parallel aarch64 archive"
+all="nocuda gpus clang o1 parallel mpich aarch64 archive"
 for part in ${*:-$all}; do
     declare -F "part_$part" >/dev/null || { echo "$0: read '$part'; allowed: $all" >&2; exit 2; }
     what=say_$part began=$SECONDS code=0

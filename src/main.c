@@ -37,12 +37,21 @@ static char *join_arguments(int n, char *const *arguments) {
     return text;
 }
 
+/* Whether a word asks for what makes no steps and measures nothing. */
+static bool runs_nothing(char *const *argv) {
+    static const char *const words[] = {"--check", "--device", "--help", "-h", "--list-", "--recover", "--version"};
+    for (int k = 1; argv[0] && argv[k]; k++)
+        for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+            if (strncmp(argv[k], words[w], strlen(words[w])) == 0) return true;
+    return false;
+}
+
 /* GCC's OpenMP waits at a barrier by spinning for milliseconds. On a machine that others use as well that is deadly: a
  * thread that waits takes the core of the one it waits for, and steps take thirty times as long; a shorter spin
  * costs nothing measurable on a quiet machine. The library reads its settings before main, so the program sets them
  * and starts itself again, once. Whoever sets one of the two variables keeps what was set. */
 static void calm_openmp(char **argv) {
-    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
+    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY") || runs_nothing(argv)) return;
     /* The library has bound this thread to one processor by now, which the program started again would take for all that
      * there are. Threads that are bound have a core each, and may spin. */
     if (getenv("OMP_PROC_BIND") || getenv("OMP_PLACES") || getenv("GOMP_CPU_AFFINITY")) return;

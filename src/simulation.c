@@ -358,6 +358,9 @@ static MdStatus verify_end(MdSimulation *s) {
     if (status == MD_OK) status = verify(s, s->record.step);
     MdSums sums;
     if (status == MD_OK) status = s->record.ops->sum(s->context, &sums); /* verify leaves forces with energy */
+    if (status == MD_OK)
+        status = agree(s, md_verify_motion(&s->record.verification, s->record.ops, s->context, s->system,
+                                           s->record.config, s->record.step));
     if (status != MD_OK) return status;
     MdThermo end = md_thermo_from_sums(&sums, &s->record.plan.box, s->record.plan.n_atoms, s->record.step,
                                        s->record.config->run_timestep, s->thermostat.heat);
@@ -395,6 +398,7 @@ static MdStatus run_phases(MdSimulation *s) {
     const MdStatus made = agree(s, s->system ? MD_OK : md_errors_status(s->record.errors));
     if (made != MD_OK) return made;
     s->record.random = s->system->random;
+    s->record.tail = md_system_tail(s->system);
     MdStatus status = set_up(s);
     s->record.setup_seconds = md_clock_s() - start - s->record.verify_seconds;
     trace_phase(s, "set-up", start);

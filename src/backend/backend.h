@@ -180,6 +180,9 @@ typedef struct MdBackendOps {
      * or periodic edge; spread: the longest stretch from atom to atom along an open axis. config as resolved. */
     double (*rounding)(const MdConfig *config, const MdBox *box, double extent, double spread);
 
+    /* Unit roundoff of a position as one step hands it to the next. config as resolved. */
+    double (*position_roundoff)(const MdConfig *config);
+
     /* Copies the particles of system. Builds no list and computes no force yet. asked: the configuration before resolve,
      * for the report. MD_STOPPED when that takes long and the run is to stop (base/stop.h). */
     MdStatus (*create)(void **context, const MdConfig *config, const MdConfig *asked, const MdSystem *system,

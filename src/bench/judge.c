@@ -27,6 +27,7 @@ static MdStatus check_motion(MdVerification *v, const MdBackendOps *ops, void *c
     if (status == MD_OK) status = ops->rebuild(context);
     if (status == MD_OK) status = md_verify_forces(v, ops, context, system, config, MOTION_STEPS);
     if (status == MD_OK) status = add_row(ops, context, system, config, MOTION_STEPS, &history);
+    if (status == MD_OK) status = md_verify_motion(v, ops, context, system, config, MOTION_STEPS);
     if (status == MD_OK) md_verify_conservation(v, &history, &history.rows[history.n - 1], system, config);
     v->fault = ops->fault(context);
     md_history_free(&history);

@@ -303,6 +303,7 @@ MdStatus md_cpu_probe(const MdConfig *config, const MdComm *comm, MdMachine *mac
 bool md_cpu_describe(const MdConfig *config, int number, MdDescription *description, MdErrors *errors);
 MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
 MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan);
+double md_cpu_position_roundoff(const MdConfig *config);
 double md_cpu_rounding(const MdConfig *config, const MdBox *box, double extent, double spread);
 
 /* particles.c: in and out, by id */

@@ -53,13 +53,17 @@ bool md_cpu_describe(const MdConfig *config, int number, MdDescription *descript
 
 /* Positions are floats or doubles. Unless all is double, what the pairs see are whole numbers (context.h), 2^32 to a periodic
  * edge; along an open axis they are as good as a float of the distance. */
+double md_cpu_position_roundoff(const MdConfig *config) {
+    return config->run_precision == MD_PRECISION_SINGLE ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+}
+
 double md_cpu_rounding(const MdConfig *config, const MdBox *box, double extent, double spread) {
     (void)spread; /* nothing is measured from a far corner */
-    const double unit = config->run_precision == MD_PRECISION_SINGLE ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
     double longest = 0;
     for (int a = 0; a < box->dimension; a++)
         if (box->periodic[a]) longest = fmax(longest, box->length[a]);
-    return unit * extent + (config->run_precision == MD_PRECISION_DOUBLE ? 0 : longest * 0x1p-33);
+    return md_cpu_position_roundoff(config) * extent +
+           (config->run_precision == MD_PRECISION_DOUBLE ? 0 : longest * 0x1p-33);
 }
 
 MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan) {

@@ -73,6 +73,13 @@ static double rounding(const MdConfig *config, const MdBox *box, double extent, 
     return unit * (extent / 256 + of_brick);
 }
 
+/* In mixed precision a position has CUDA_LOW_BITS more than the 24 of a float (kernels/common.cuh). */
+static double position_roundoff(const MdConfig *config) {
+    return config->run_precision == MD_PRECISION_DOUBLE  ? DBL_EPSILON / 2
+           : config->run_precision == MD_PRECISION_MIXED ? ldexp(FLT_EPSILON / 2, -CUDA_LOW_BITS)
+                                                         : FLT_EPSILON / 2;
+}
+
 static MdMemory output_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdRingSpec *spec) {
     CudaContext context = {0};
     configure(&context, config, most_atoms(plan), plan->comm, &plan->box, &plan->potential);
@@ -288,6 +295,7 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .resolve = cuda_resolve,
                                       .estimate = estimate,
                                       .rounding = rounding,
+                                      .position_roundoff = position_roundoff,
                                       .create = create,
                                       .destroy = destroy,
                                       .advance = advance,

@@ -41,7 +41,9 @@
 #undef MD_NAME
 #undef MD_SQRT
 
-#ifndef __CUDACC_RTC__ /* the host makes them */
+#ifndef __CUDACC_RTC__                                   /* the host makes them */
+static const double md_pair_minimum = 1.122462048309373; /* 2^(1/6): where the energy is least, in sigma of the pair */
+
 /* One type pair, in double precision, from its plain parameters; shift_force implies shift_energy. */
 static inline MdPair_d md_pair_make(double epsilon, double sigma, double cutoff, int shift_energy, int shift_force) {
     double s2 = sigma * sigma, s6 = s2 * s2 * s2, s12 = s6 * s6;
@@ -63,6 +65,20 @@ static inline MdPair_d md_pair_make(double epsilon, double sigma, double cutoff,
     pair.truncation = at_cutoff - pair.energy_shift;
     if (shift_force) pair.force_shift = over_r * cutoff;
     return pair;
+}
+
+/* What one particle per volume, evenly spread beyond the cutoff, adds to the energy of an atom and, times the density once more,
+ * to the pressure: the integrals of U and of -r U' / D over half of its pairs (Allen, Tildesley, section 2.8). Of U as it stands,
+ * without a shift. */
+typedef struct MdTail {
+    double energy, pressure;
+} MdTail;
+
+static inline MdTail md_pair_tail(const MdPair_d *pair, int dimension) {
+    const double half_sphere = (dimension == 3 ? 2 : 1) * 3.141592653589793; /* half of the surface of radius 1 */
+    const double power_12 = pair->energy_12 * pow(pair->cutoff, dimension - 12) / (12 - dimension),
+                 power_6 = pair->energy_6 * pow(pair->cutoff, dimension - 6) / (6 - dimension);
+    return (MdTail){half_sphere * (power_12 - power_6), half_sphere * (12 * power_12 - 6 * power_6) / dimension};
 }
 
 static inline MdPair_f md_pair_to_single(MdPair_d pair) {

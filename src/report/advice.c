@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "deck/table.h"
 
 void md_advice_log_types(const MdRecord *r, const char *prefix) {
     const int *alike = r->plan.alike;
@@ -10,6 +11,50 @@ void md_advice_log_types(const MdRecord *r, const char *prefix) {
     md_log(r->log,
            "%snote      types %d and %d (%s, %s) have the same mass and the same forces: only their names differ\n",
            prefix, alike[0] + 1, alike[1] + 1, r->plan.type_name[alike[0]], r->plan.type_name[alike[1]]);
+}
+
+static double sigma_of(const MdPair_d *pair) { return pow(2 * pair->attraction, -1.0 / 6); }
+
+char *md_advice_cutoffs(const MdRecord *r) {
+    enum { MOST = 4 };
+    const MdPotential *potential = &r->plan.potential;
+    MdText text = {0};
+    int n = 0, first = 0;
+    if (r->config->potential_form != MD_POTENTIAL_LJ) return NULL;
+    for (int k = 0; k < potential->n_types * potential->n_types; k++) {
+        const int i = k / potential->n_types, j = k % potential->n_types;
+        const MdPair_d *pair = &potential->pair[k];
+        if (i > j || pair->cutoff > md_pair_minimum * sigma_of(pair) * (1 + 1e-9)) continue;
+        if (n == 0) first = k;
+        if (n++ < MOST)
+            md_text_add(&text, "%s %d %d (sigma %.4g, cutoff %.4g)", n > 1 ? "," : "", i + 1, j + 1, sigma_of(pair),
+                        pair->cutoff);
+    }
+    if (n == 0) return NULL;
+    if (n > MOST) md_text_add(&text, " and %d more", n - MOST);
+    const MdPair_d *pair = &potential->pair[first];
+    const double sigma = sigma_of(pair);
+    char *pairs = md_text_take(&text),
+         *advice = md_format("cut at or inside the minimum, 2^(1/6) sigma, where they only repel: pair%s%s. For a "
+                             "Lennard-Jones fluid give a "
+                             "cutoff of some 2.5 sigma: potential.pairs = %d %d %.6g %.6g %.6g%s; for repulsion alone "
+                             "potential.form = wca",
+                             n > 1 ? "s" : "", pairs, first / potential->n_types + 1, first % potential->n_types + 1,
+                             pair->energy_6 * pair->energy_6 / (4 * pair->energy_12), sigma, 2.5 * sigma,
+                             n > 1 ? " ; ..." : "");
+    free(pairs);
+    return advice;
+}
+
+const char *md_advice_tail(const MdRecord *r) {
+    const int shift = r->plan.potential.shift;
+    if (!isfinite(md_box_volume(&r->plan.box))) return "none: an open box has no density";
+    if (r->config->potential_form == MD_POTENTIAL_WCA) return "none: wca is zero beyond its cutoff";
+    if (shift == MD_SHIFT_FORCE) return "none: potential.shift = force changes all pairs inside the cutoff, too";
+    return shift == MD_SHIFT_ENERGY
+               ? "of a uniform fluid beyond the cutoff, added to no number; potential.shift = energy besides takes "
+                 "U(cutoff) off each pair inside, which the energy here does not give back"
+               : "of a uniform fluid beyond the cutoff, added to no number";
 }
 
 static const char units[] = "Lengths are in units of sigma: for coordinates in angstrom or nm give potential.sigma and "
@@ -60,7 +105,7 @@ static int smallest_pair(const MdPotential *potential, double *sigma) {
     int smallest = 0;
     *sigma = INFINITY;
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
-        const double of_pair = pow(2 * potential->pair[k].attraction, -1.0 / 6);
+        const double of_pair = sigma_of(&potential->pair[k]);
         if (of_pair < *sigma) smallest = k;
         *sigma = fmin(*sigma, of_pair);
     }

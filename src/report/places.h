@@ -11,4 +11,7 @@ MdStatus md_places_check(const MdRecord *record);
 /* What the log says of it, with the size of the error; NULL: nothing. From malloc. */
 char *md_places_warning(const MdRecord *record);
 
+/* The same of steps that are short beside what rounds a position. */
+char *md_places_warning_of_motion(const MdRecord *record);
+
 #endif

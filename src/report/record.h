@@ -85,6 +85,7 @@ typedef struct MdRecord {
     MdHistory history;
     FILE *table; /* NAME.csv, by report/table.h; NULL: not open */
     MdVerification verification;
+    MdTail tail;      /* of the system, once it is made */
     int64_t step;     /* the last one completed */
     bool files_ready; /* what was in the way is moved, the log is open: the report may write */
     double setup_seconds, loop_seconds, verify_seconds;

@@ -137,6 +137,15 @@ static void warn_of(MdRecord *r, const char *prefix, char *text) {
     free(text);
 }
 
+static void log_tail(MdRecord *r) {
+    const char *what = md_advice_tail(r);
+    char *text = strncmp(what, "none", 4) == 0
+                     ? md_copy_text(what)
+                     : md_format("energy %.6g per atom, pressure %.6g: %s", r->tail.energy, r->tail.pressure, what);
+    md_log_wrapped(r->log, "tails    ", text);
+    free(text);
+}
+
 /* What runs where; each line begins with prefix. */
 static void log_setup(MdRecord *r, const char *prefix) {
     const MdVersion *version = md_version();
@@ -167,7 +176,9 @@ static void log_setup(MdRecord *r, const char *prefix) {
         md_log(r->log, "\n");
     }
     md_advice_log_types(r, prefix);
+    warn_of(r, prefix, md_advice_cutoffs(r));
     warn_of(r, prefix, md_places_warning(r));
+    warn_of(r, prefix, md_places_warning_of_motion(r));
     if (r->plan.file_velocities)
         md_log(r->log, "%sstart     velocities are those of %s, less their mean\n", prefix, r->config->system_file);
     log_file_note(r, prefix);
@@ -247,6 +258,7 @@ static void log_resumed(MdRecord *r) {
 void md_report_head(MdRecord *r) {
     if (r->resume.from) md_log(r->log, "\n");
     log_setup(r, "");
+    log_tail(r);
     log_compilation(r);
     md_log(r->log, "output   ");
     const char *files[] = {r->files.h5, r->files.xyz, r->files.json, r->files.csv, r->files.log};

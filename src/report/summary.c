@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "output/pipeline.h"
+#include "report/advice.h"
 #include "report/averages.h"
 #include "report/continued.h"
 #include "report/figures.h"
@@ -41,6 +42,16 @@ static void write_averages(MdJson *json, const MdHistory *history) {
         md_json_text(json, "why", averages.of[k].why);
         md_json_end_object(json);
     }
+    md_json_end_object(json);
+}
+
+static void write_tail(MdJson *json, const MdRecord *r) {
+    const char *note = md_advice_tail(r);
+    const bool is_none = strncmp(note, "none", 4) == 0;
+    md_json_begin_object(json, "tail_corrections");
+    md_json_real(json, "energy_per_atom", is_none ? NAN : r->tail.energy);
+    md_json_real(json, "pressure", is_none ? NAN : r->tail.pressure);
+    md_json_text(json, "note", note);
     md_json_end_object(json);
 }
 
@@ -275,6 +286,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     free(precision);
     write_last_row(json, &r->history);
     write_averages(json, &r->history);
+    write_tail(json, r);
     md_json_real(json, "energy_drift_per_atom_step", md_history_drift(&r->history));
     md_json_real(json, "energy_drift_error_per_atom_step", md_history_drift_error(&r->history));
     md_json_real(json, "loop_seconds", r->loop_seconds);

@@ -213,6 +213,72 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
     return status;
 }
 
+/* Particles before a step and their positions after it. */
+typedef struct Motion {
+    double *position, *velocity, *force, *moved_to; /* [n_own][3] */
+} Motion;
+
+static MdStatus make_step(const MdBackendOps *ops, void *context, const Motion *motion, int64_t step) {
+    MdFrame before = {.precision = MD_FILE_PRECISION_DOUBLE,
+                      .position = motion->position,
+                      .velocity = motion->velocity,
+                      .force = motion->force},
+            after = {.precision = MD_FILE_PRECISION_DOUBLE, .position = motion->moved_to};
+    MdStatus status = ops->gather(context, &before);
+    if (status == MD_OK) status = ops->advance(context, step + 1, 1, false);
+    return status == MD_OK ? ops->gather(context, &after) : status;
+}
+
+/* Of the atoms of one type: how many, the squares of their displacements, the longest, and the largest error of one. */
+typedef struct Displacements {
+    double n, sum_sq, longest, off;
+} Displacements;
+
+static void compare_motion(MdVerification *verification, const MdBackendOps *ops, const Motion *motion,
+                           const MdSystem *system, const MdConfig *config, int64_t step) {
+    const double dt = config->run_timestep;
+    Displacements of_type[MD_MAX_TYPES] = {{0}};
+    for (int64_t k = 0; k < 3 * system->n_own; k++) {
+        const int a = (int)(k % 3), type = system->type[k / 3];
+        const double way = dt * (motion->velocity[k] + 0.5 * dt * motion->force[k] / system->mass[type]);
+        const double off = fabs(md_nearest_image_d(motion->moved_to[k] - motion->position[k] - way,
+                                                   system->box.length[a], md_box_inverse(&system->box, a)));
+        Displacements *d = &of_type[type];
+        d->n += a == 0;
+        d->sum_sq += way * way;
+        d->longest = larger(fabs(way), d->longest);
+        d->off = larger(off, d->off);
+    }
+    const double extent = measure_room(system, motion->position, config).extent;
+    double worst = 0, limit = INFINITY;
+    for (int type = 0; type < system->potential.n_types; type++) {
+        Displacements *d = &of_type[type];
+        md_comm_add_doubles(system->comm, &d->n, 2);
+        const double longest = largest_of_all(system->comm, d->longest), off = largest_of_all(system->comm, d->off);
+        if (d->n == 0) continue;
+        const double of_type_limit =
+            md_tolerance_displacement(config, system, longest, extent, ops->position_roundoff(config),
+                                      sqrt(d->sum_sq / (d->n * system->box.dimension)), verification->curvature, step);
+        if (off - of_type_limit <= worst - limit) continue;
+        worst = off; /* a NaN comes here and fails */
+        limit = of_type_limit;
+        if (isnan(worst)) break;
+    }
+    add_check(verification, "displacement in a step, off by up to", step, worst, limit);
+}
+
+MdStatus md_verify_motion(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
+                          const MdConfig *config, int64_t step) {
+    const size_t n = 3 * (size_t)system->n_own;
+    double *rows = md_alloc(4 * n, sizeof(double), "verification");
+    const Motion motion = {rows, rows + n, rows + 2 * n, rows + 3 * n};
+    const MdStatus status = make_step(ops, context, &motion, step);
+    if (largest_of_all(system->comm, status == MD_OK ? 0 : 1) == 0)
+        compare_motion(verification, ops, &motion, system, config, step);
+    md_free(rows);
+    return status;
+}
+
 /* What rounding does to the potential energy of the rows of a run. */
 typedef struct Rounding {
     double resolution; /* of distances, sigma: the most that one is rounded by */

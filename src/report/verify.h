@@ -1,7 +1,8 @@
 /* How a run judges itself.
  *
  * At the first and the last step the backend's forces (force-only path and force-and-energy path), energy and virial
- * are compared with the double-precision reference at the same places. Over the run the conserved energy and
+ * are compared with the double-precision reference at the same places. From the last step one more is made, and the atoms must move
+ * by velocity times time step. Over the run the conserved energy and
  * the total momentum must stay within limits that follow from time step, precision and length (tolerance.h). */
 #ifndef MD_REPORT_VERIFY_H
 #define MD_REPORT_VERIFY_H
@@ -32,6 +33,11 @@ typedef struct MdVerification {
  * MD_STOPPED, and no check made, when a stop was asked for meanwhile (base/stop.h). Collective: each process judges a
  * part, and all come to the same. */
 MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
+                          const MdConfig *config, int64_t step);
+
+/* Makes one step and compares the displacement of each atom with its velocity at half of it times the time step: rounding may not
+ * hold atoms back. At the end of a run, of `step` steps; its forces must be there. Leaves the backend a step further. Collective. */
+MdStatus md_verify_motion(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
                           const MdConfig *config, int64_t step);
 
 /* Judges conservation over the rows of a run and at its end. end: the row of the last step, made from a list that was

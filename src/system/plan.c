@@ -10,6 +10,7 @@
 #include "deck/table.h"
 #include "system/potential.h"
 #include "system/random.h"
+#include "system/velocity.h"
 
 /* That no option is given which has no effect with system.start, the deck module has seen to. */
 
@@ -422,6 +423,7 @@ MdStatus md_layout_make(const MdDeck *deck, const struct MdRandomSource *random,
     if (!generator && !boundary && !start && !types && check_largest_box(&problems, &layout->plan.box) == MD_OK &&
         md_system_check_range(deck, &layout->plan, skin, errors) == MD_OK) {
         plan_room(&layout->plan, *coordinates);
+        layout->plan.slowest = md_velocity_slowest(config, &layout->plan, layout->mass, *coordinates);
         find_alike(layout, layout->plan.alike);
         return MD_OK;
     }

@@ -8,8 +8,6 @@
 #include "base/memory.h"
 #include "system/text_lines.h"
 
-static const double wca_cutoff = 1.122462048309373; /* 2^(1/6): the minimum of Lennard-Jones, in sigma of the pair */
-
 /* Plain parameters of one pair, before they become coefficients. */
 typedef struct PairWords {
     double epsilon, sigma, cutoff;
@@ -128,7 +126,7 @@ static MdStatus table_cut_wca(const MdProblems *problems, PairTable *table) {
                     md_problem_by(problems, MD_OPTION_potential_pairs, MD_OPTION_potential_form,
                                   "pair %d %d has a cutoff of %g, but wca has its own, 2^(1/6) sigma: leave it out",
                                   a + 1, b + 1, words->cutoff);
-            words->cutoff = wca_cutoff * words->sigma;
+            words->cutoff = md_pair_minimum * words->sigma;
         }
     return status;
 }

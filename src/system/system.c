@@ -35,6 +35,22 @@ void md_system_destroy(MdSystem *system) {
     md_free(system);
 }
 
+MdTail md_system_tail(const MdSystem *system) {
+    const int n_types = system->potential.n_types;
+    const double volume = md_box_volume(&system->box);
+    double count[MD_MAX_TYPES] = {0};
+    MdTail tail = {0, 0};
+    for (int64_t i = 0; i < system->n_own; i++) count[system->type[i]]++;
+    md_comm_add_doubles(system->comm, count, n_types);
+    for (int k = 0; k < n_types * n_types; k++) {
+        const double pairs = count[k / n_types] * count[k % n_types] / volume;
+        const MdTail of_pair = md_pair_tail(&system->potential.pair[k], system->box.dimension);
+        tail.energy += pairs * of_pair.energy / (double)system->n_atoms;
+        tail.pressure += pairs * of_pair.pressure / volume;
+    }
+    return tail;
+}
+
 void *md_system_collect(const MdSystem *system, const void *own, size_t row_bytes) {
     const size_t size = (size_t)md_comm_size(system->comm);
     int64_t *bytes = md_alloc(2 * size, sizeof *bytes, "particles of all processes");

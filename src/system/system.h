@@ -54,8 +54,10 @@ typedef struct MdSystemPlan {
     char type_name[MD_MAX_TYPES][MD_TYPE_NAME_SIZE];
     double density; /* particles per (bounding) volume, for estimates */
     double extent,
-        spread;   /* of the start: the largest coordinate or periodic edge; along an open axis, from atom to atom */
-    int alike[2]; /* two types that nothing tells apart; twice the same: there are none */
+        spread; /* of the start: the largest coordinate or periodic edge; along an open axis, from atom to atom */
+    double
+        slowest; /* thermal speed of the heaviest type along an axis, sigma/tau; 0: at rest, or not known (a resumed run) */
+    int alike[2];                        /* two types that nothing tells apart; twice the same: there are none */
     const struct MdRandomSource *random; /* of places, types and velocities; NULL: the Philox of our own */
     bool file_velocities;                /* the coordinate file brings velocities, and system.temperature leaves them */
     const char
@@ -80,6 +82,10 @@ MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdError
 /* The planned particles without places, velocities and types, for who has them from elsewhere. */
 MdSystem *md_system_allocate(const MdSystemPlan *plan, const double mass[MD_MAX_TYPES]);
 void md_system_destroy(MdSystem *system);
+
+/* Tail corrections of energy per atom and pressure: of a uniform fluid beyond the cutoffs of all pairs of types. NaN where an axis is
+ * open. Collective. */
+MdTail md_system_tail(const MdSystem *system);
 
 /* What each process has of its particles, an array [n_own] of rows, as [n_atoms] on rank 0: from md_alloc; NULL elsewhere. Collective. */
 void *md_system_collect(const MdSystem *system, const void *own, size_t row_bytes);

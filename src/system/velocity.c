@@ -73,3 +73,30 @@ void md_velocity_fill(MdSystem *system, double temperature, MdRandom *random) {
     for (int64_t k = 0; k < 3 * system->n_own; k++) velocity[k] *= scale;
     md_velocity_remove_momentum(system); /* what rounding has left */
 }
+
+/* Temperature of the velocities of a file, less their mean. */
+static double file_temperature(const MdCoordinates *c, const double *mass, int dimension) {
+    double kinetic = 0, momentum[3] = {0}, whole = 0;
+    for (int64_t i = 0; i < c->n_atoms; i++) {
+        const double m = mass[c->type ? c->type[i] : 0], *v = c->velocity + 3 * i;
+        whole += m;
+        for (int a = 0; a < dimension; a++) {
+            momentum[a] += m * v[a];
+            kinetic += m * v[a] * v[a];
+        }
+    }
+    for (int a = 0; a < dimension; a++) kinetic -= momentum[a] * momentum[a] / whole;
+    return fmax(kinetic, 0) / ((double)dimension * (double)c->n_atoms);
+}
+
+double md_velocity_slowest(const MdConfig *config, const MdSystemPlan *plan, const double *mass,
+                           const MdCoordinates *c) {
+    const MdRealList *target = &config->ensemble_target;
+    const int n_types = plan->potential.n_types;
+    double temperature = md_is_auto(config->system_temperature) ? 1 : config->system_temperature, heaviest = 0;
+    if (plan->file_velocities) temperature = file_temperature(c, mass, plan->box.dimension);
+    if (config->ensemble_thermostat == MD_THERMOSTAT_RESCALE)
+        temperature = fmax(temperature, fmax(target->values[0], target->values[target->n - 1]));
+    for (int t = 0; t < n_types; t++) heaviest = fmax(heaviest, mass[t]);
+    return sqrt(temperature / heaviest);
+}

@@ -2,6 +2,7 @@
 #ifndef MD_SYSTEM_VELOCITY_H
 #define MD_SYSTEM_VELOCITY_H
 
+#include "system/coordinates.h"
 #include "system/random.h"
 #include "system/system.h"
 
@@ -14,5 +15,10 @@ void md_velocity_fill(MdSystem *system, double temperature, MdRandom *random);
 
 /* Takes the mean motion away: the temperature counts dimension (n_atoms - 1) degrees of freedom. */
 void md_velocity_remove_momentum(MdSystem *system);
+
+/* The thermal speed of the heaviest type along an axis, of the start or what a thermostat wants, whichever is more. c: the
+ * coordinates of a file, or NULL. */
+double md_velocity_slowest(const MdConfig *config, const MdSystemPlan *plan, const double *mass,
+                           const MdCoordinates *c);
 
 #endif

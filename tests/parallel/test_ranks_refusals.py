@@ -1,7 +1,9 @@
 """What several processes cannot do together, and decks that no process can run: exit code 2 on every rank, the messages once, and
 nothing written. Processes that belong to different runs are told apart.
 
-Of tests/deck/bad/ every fourth deck is here: its messages over ranks are those of one process."""
+Of tests/deck/bad/ every fourth deck is here: its messages over ranks are those of one process.
+
+MDMINI_TEST_ONLY: names of tests, with commas between."""
 import os
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import program
 import ranks
+from resuming import run_tests
 from test_ranks_bits import MELT, OUTPUT
 
 SOURCE = Path(os.environ.get("MDMINI_SOURCE", Path(__file__).parents[2]))
@@ -236,6 +239,4 @@ def test_unknown_number(checks, folder):
 
 if __name__ == "__main__":
     ranks.require()
-    all_checks = program.Checks()
-    all_checks.run(test_of_ranks, test_of_cuda, test_without, test_bad_decks, test_processors, test_other_runs, test_unknown_number)
-    all_checks.finish()
+    run_tests(test_of_ranks, test_of_cuda, test_without, test_bad_decks, test_processors, test_other_runs, test_unknown_number)

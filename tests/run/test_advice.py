@@ -1,6 +1,7 @@
-"""What the log advises: bad starts and their ways out, atoms that do not feel each other, types that nothing tells apart, why a
-run has no verdict. Each way that a message names is tried."""
+"""What the log advises: bad starts and their ways out, atoms that do not feel each other, types that nothing tells apart, cutoffs
+inside the core, tail corrections, why a run has no verdict. Each way that a message names is tried."""
 import json
+import math
 import random
 import re
 import shlex
@@ -117,6 +118,81 @@ def test_types(checks, folder):
         checks.that(done.code == 0 and (found[1] if found else None) == alike, f"{change}: {found}, not {alike}: {done.stdout[:900]}")
 
 
+def check_cutoffs(checks, folder, name, expected, *words, **sections):
+    """The pairs that --check and the log of a run name; the way out of the first of them. None: there is no such warning."""
+    system = {"start": "sc", "cells": 8, "density": 0.02, "temperature": 1, **sections.pop("system", {})}
+    for first in ([], ["--check"]):
+        done = start(folder, "core", *words, *first, system=system, run={"steps": 2}, **sections)
+        found = re.search(r"warning: cut at or inside the minimum.*?: pairs? (.*?)\. For.*?(potential.pairs = [-0-9. e]+)", said(done))
+        checks.that(done.code == 0 and (found and found[1]) == expected, f"{name} {first}: {found}, not {expected}: {done.last_lines()}")
+    return found and found[2].strip().replace(" = ", "=")
+
+
+def test_cutoffs(checks, folder):
+    two = {"types": 2}
+    way = check_cutoffs(checks, folder, "mixture", "2 2 (sigma 3, cutoff 2.5)", system=two, potential={"sigma": "1 3"})
+    checks.that(way == "potential.pairs=2 2 1 3 7.5", f"{way}")
+    check_cutoffs(checks, folder, "as advised", None, way, system=two, potential={"sigma": "1 3"})
+    check_cutoffs(checks, folder, "wca", None, system=two, potential={"sigma": "1 3", "form": "wca"})
+    check_cutoffs(checks, folder, "one type", "1 1 (sigma 1, cutoff 0.9)", potential={"cutoff": 0.9})
+    check_cutoffs(checks, folder, "at the minimum", "1 1 (sigma 1, cutoff 1.122)", potential={"cutoff": 2**(1 / 6)})
+    check_cutoffs(checks, folder, "beyond it", None, potential={"cutoff": 1.13})
+    check_cutoffs(checks, folder, "a pair", "1 2 (sigma 2, cutoff 2.2)", system=two, potential={"pairs": "1 2 1 2 2.2"})
+    many = "1 1 (sigma 3, cutoff 2.5), 1 2 (sigma 3, cutoff 2.5), 1 3 (sigma 3, cutoff 2.5), 2 2 (sigma 3, cutoff 2.5) and 2 more"
+    check_cutoffs(checks, folder, "many", many, system={"types": 3}, potential={"sigma": 3})
+
+
+def integrals(epsilon, sigma, cutoff, dimension):
+    """Of U and of -r U' / D over half of all space beyond the cutoff: Simpson's rule in 1/r."""
+    n, energy, pressure = 2000, 0, 0
+    for k in range(1, n + 1):
+        s = k / n / cutoff
+        weight = (1 if k == n else 4 if k % 2 else 2) / (3 * n * cutoff) * (4 if dimension == 3 else 2) * math.pi / 2
+        shell = s**-(dimension + 1)  # r^(D-1) dr
+        p = (sigma * s)**6
+        energy += weight * shell * 4 * epsilon * (p * p - p)
+        pressure += weight * shell * 4 * epsilon * (12 * p * p - 6 * p) / dimension
+    return energy, pressure
+
+
+def tails(checks, folder, name, *words, **sections):
+    done = start(folder, "tail", *words, run={"steps": 0}, **sections)
+    checks.that(done.code == 0, f"{name}: {done.last_lines()}")
+    tail, text = done.json()["tail_corrections"], said(done)
+    if tail["energy_per_atom"] is None:
+        checks.that(tail["pressure"] is None and tail["note"].startswith("none: ") and f"tails {tail['note']}" in text, f"{name}: {tail}")
+    else:
+        checks.that(f"tails energy {tail['energy_per_atom']:.6g} per atom, pressure {tail['pressure']:.6g}: {tail['note']}" in text, f"{name}: {text[:900]}")
+    return tail, done.json()
+
+
+def test_tails(checks, folder):
+    """Liquid argon (Rahman 1964), mixtures by pair against integrals, in two dimensions; none where a number would mislead."""
+    argon = {"cells": 6, "density": 0.8072, "temperature": 0.787}
+    for shift in ("none", "energy"):
+        tail, report = tails(checks, folder, f"argon, {shift}", system=argon, potential={"shift": shift})
+        checks.near(tail["pressure"], -0.697, 5e-4, f"argon, {shift}: pressure")
+        checks.near(tail["energy_per_atom"], -0.4322, 5e-4, f"argon, {shift}: energy")
+        checks.that(("U(cutoff)" in tail["note"]) == (shift == "energy"), tail["note"])
+        checks.near(report["potential_energy_per_atom"] - report["pairs_per_atom"] * (0 if shift == "none" else 0.016316891), -6.26, 0.3,
+                    f"argon, {shift}: nothing is added")
+    for dimension, lattice, cells in ((3, "fcc", 6), (2, "square", 24)):
+        tail, report = tails(checks, folder, f"mixture in {dimension}-D", "potential.pairs=1 2 1.3 0.8 2; 2 2 0.5 1.1 2.2",
+                             system={"start": lattice, "cells": cells, "dimension": dimension, "density": 0.6, "types": 2, "fractions": "0.25 0.75"})
+        energy = pressure = 0
+        for share, pair in ((0.0625, (1, 1, 2.5)), (0.375, (1.3, 0.8, 2)), (0.5625, (0.5, 1.1, 2.2))):
+            of_pair = integrals(*pair, dimension)
+            energy += share * 0.6 * of_pair[0]
+            pressure += share * 0.36 * of_pair[1]
+        checks.near(tail["energy_per_atom"], energy, 1e-6, f"mixture in {dimension}-D: energy")
+        checks.near(tail["pressure"], pressure, 1e-6, f"mixture in {dimension}-D: pressure")
+    file = write_points(folder, "few", [(0, 0, 0), (1.1, 0, 0)])
+    for name, sections in (("force", {"system": argon, "potential": {"shift": "force"}}), ("wca", {"system": argon, "potential": {"form": "wca"}}),
+                           ("open", {"system": {"start": "file", "file": file, "boundary": "open"}})):
+        tail, _ = tails(checks, folder, name, **sections)
+        checks.that(tail["energy_per_atom"] is None and name in tail["note"], f"{name}: {tail}")
+
+
 def test_no_verdict(checks, folder):
     folder = program.Path(folder)
     system = {"cells": 4, "density": 0.8}
@@ -142,7 +218,7 @@ def test_no_verdict(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_random_places, test_places_of_a_file, test_no_pairs, test_timestep, test_types, test_no_verdict)
+    checks.run(test_random_places, test_places_of_a_file, test_no_pairs, test_timestep, test_types, test_cutoffs, test_tails, test_no_verdict)
     checks.finish()
 
 

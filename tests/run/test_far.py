@@ -1,5 +1,6 @@
 """Places far from the origin, and in wide boxes: energies do not depend on where a cluster is, or the run is refused, or a warning
-says how large the error is. What a refusal names as a way out is taken, and gives the energy."""
+says how large the error is. What a refusal names as a way out is taken, and gives the energy. Slow atoms move as they should, or the
+run says that they do not."""
 import random
 import re
 
@@ -130,9 +131,45 @@ def test_places_given(checks, folder):
     checks.that(1e-6 < off["value"] <= off["limit"] < 1e-4, f"single: {off}")
 
 
+def fly(folder, name, *words, edge=100, speed=0.03, dimension=3, at=0, steps=2000, **sections):
+    """Eight atoms apart from each other, at up to that speed along x; edge None: an open box about a point."""
+    lattice = f'Lattice="{edge} 0 0 0 {edge} 0 0 0 {edge}" pbc="T T T" ' if edge else ""
+    rows = [f"Ar {(edge or 80) * (i + 0.3) / 8 + at} {(edge or 80) * 0.3 * (1 + i % 3)} 0 {speed * (2 * i - 7) / 7} 0 0" for i in range(8)]
+    (program.Path(folder) / "fly.xyz").write_text(f"8\n{lattice}Properties=species:S:1:pos:R:3:velo:R:3\n" + "\n".join(rows) + "\n")
+    system = {"start": "file", "file": "fly.xyz", "dimension": dimension, **({} if edge else {"boundary": "open"})}
+    deck = program.write_deck(folder, "fly", system=system, run={"steps": steps, "timestep": 0.0005}, output=OUTPUT, **sections)
+    done = program.run(deck, *words, folder=folder, name="fly")
+    said = " ".join(done.stdout.split())
+    row = next((check for check in done.json()["checks"] if check["name"].startswith("displacement")), None) if "--check" not in words else None
+    return done, row, "slow ones move by wrong amounts" in said
+
+
+def test_motion(checks, folder):
+    """Atoms whose steps are short beside the last digit of a position move by wrong amounts: a warning, and FAILED by the motion alone.
+    They are right in more digits, in a smaller box, and at greater speed; a short run that loses nothing of size has the warning."""
+    for name, changes in (("wide", {}), ("wider", {"edge": 3000}), ("2-D", {"dimension": 2}), ("far away", {"edge": None, "at": 500}),
+                          ("faster", {"edge": 1000, "speed": 0.2})):
+        done, _, warned = fly(folder, name, "--check", "run.precision=single", **changes)
+        checks.that(done.code == 0 and warned, f"{name}: --check says nothing: {done.stdout[-900:]}")
+        for precision in ("double", "mixed", "single"):
+            for backend in ("cpu", "auto"):
+                done, row, warned = fly(folder, name, f"run.precision={precision}", f"run.backend={backend}", **changes)
+                right = precision != "single"
+                failed = [check["name"] for check in done.json()["checks"] if not check["passed"]]
+                checks.that(done.code == (0 if right else 3) and row["passed"] == right and warned != right and failed == ([] if right else [row["name"]]),
+                            f"{name}, {precision}, {backend}: {done.code} {row} {warned} {failed} {done.last_lines()}")
+    for name, words, warns in (("near", ["run.timestep=0.005"], False), ("short", [], True)):
+        done, row, warned = fly(folder, name, "run.precision=single", *words, steps=10, edge=10 if name == "near" else 100)
+        checks.that(done.code == 0 and row["passed"] and warned == warns, f"{name}: {done.code} {row} {warned}")
+    program.write_deck(folder, "liquid", system={"cells": 6, "density": 0.8442}, run={"steps": 50, "precision": "single"}, output=OUTPUT)
+    done = program.run("liquid.txt", folder=folder)
+    row = next(check for check in done.json()["checks"] if check["name"].startswith("displacement"))
+    checks.that(done.code == 0 and "wrong amounts" not in done.stdout and 1e-8 < row["value"] <= row["limit"] < 3e-6, f"liquid: {row}")
+
+
 def main():
     checks = Checks()
-    checks.run(test_rigid_shifts, test_bricks, test_wide_boxes, test_apart, test_places_given)
+    checks.run(test_rigid_shifts, test_bricks, test_wide_boxes, test_apart, test_places_given, test_motion)
     checks.finish()
 
 

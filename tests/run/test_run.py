@@ -92,6 +92,23 @@ def test_check_only(checks, folder):
     checks.that(child.returncode == 0 and not said, f"--check without a reader: {child.returncode} {said}")
 
 
+def test_starts(checks, folder):
+    """Words that run nothing start the program once; a run starts it again, as GCC's OpenMP reads its settings at the start."""
+    deck = small_deck(folder).name
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("GOMP_", "OMP_"))}
+    starts = {}
+    for words in (["--version"], ["--help"], ["--list-options"], ["--list-ceilings=json"], ["--check", deck], [deck, "--check"],
+                  ["--recover", deck], [deck]):
+        told = subprocess.run([program.program(), *words], cwd=folder, capture_output=True, text=True,
+                              env={**environment, "LD_DEBUG": "statistics"}).stderr
+        starts[" ".join(words)] = told.count("total startup time")
+    if not starts["--version"]:
+        print("test_starts: not run: this loader does not count")
+        return
+    again = starts.pop(deck)
+    checks.that(set(starts.values()) == {1} and again <= 2, f"starts: {starts}, of a run {again}")
+
+
 def test_auto_backend(checks, folder):
     """A switch that the cpu lacks, refused where run.backend = auto took the cpu: said with the reason, and only there."""
     before = dict(os.environ)
@@ -606,7 +623,7 @@ def test_deterministic(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_information, test_check_only, test_auto_backend, test_too_many_threads, test_decks, test_no_steps,
+    checks.run(test_information, test_check_only, test_starts, test_auto_backend, test_too_many_threads, test_decks, test_no_steps,
                test_effective_deck, test_neighbors, test_endings, test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_left_over_xyz, test_room, test_in_use, test_late, test_log,
                test_kernel_report, test_unused, test_deterministic, test_memory, test_memory_with_frames)
     checks.finish()
