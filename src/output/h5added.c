@@ -68,7 +68,8 @@ static bool is_among(const char *name, const char *const *names, size_t n) {
 #define IS_AMONG(name, names) is_among((name), (names), sizeof(names) / sizeof *(names))
 
 static bool is_known(const char *name) {
-    if (rest(name, "h5md/author") || IS_AMONG(name, known)) return true;
+    const char *of_author = rest(name, "h5md/author");
+    if ((of_author && strchr("/@", *of_author)) || IS_AMONG(name, known)) return true; /* or nothing follows */
     for (size_t k = 0; k < sizeof groups / sizeof *groups; k++)
         if (IS_AMONG(rest(name, groups[k]), of_group)) return true;
     for (int element = 0; element < N_ELEMENTS; element++) {

@@ -176,6 +176,7 @@ def test_unreadable(checks, top):
 
 ADDITIONS = {
     "/analysis": lambda file: file.create_dataset("analysis/rdf", data=[1.0, 2.0]),
+    "/h5md/authors": lambda file: file.create_group("h5md/authors"),
     "/particles/all/mycharge": lambda file: file.create_dataset("particles/all/mycharge", data=[0.0] * 256),
     "/particles/solvent": lambda file: file.create_dataset("particles/solvent/position/value", data=[[[0.0] * 3]]),
     "/particles/all/connectivity": lambda file: file.create_dataset("particles/all/connectivity", data=[[0, 1]]),
