@@ -118,8 +118,8 @@ static bool are_threads_given(const MdRecord *r) {
     return r->config->run_threads != MD_AUTO_INT || getenv("OMP_NUM_THREADS");
 }
 
-/* What run.threads = auto took for one process, where it is fewer than there are processors: a quota, places of OpenMP, or a
- * launcher that has bound it: mpirun does so without being asked. */
+/* What run.threads = auto took for one process under a quota, or one that its launcher has bound: mpirun does so without
+ * being asked. */
 static void tell_threads(MdRecord *r) {
     const double quota = md_cgroup_cpu().processors;
     const int n = r->machine.n_threads, n_processors = md_threads_processors();

@@ -90,11 +90,13 @@ static MdStatus put_output(MdSimulation *s, int64_t step) {
     return due ? md_pipeline_put(s->pipeline, step, due, s->thermostat.heat, s->record.errors) : MD_OK;
 }
 
-static MdStatus verify(MdSimulation *s, int64_t step) {
+/* judge: md_verify_forces or md_verify_motion. */
+static MdStatus verify(MdSimulation *s, int64_t step,
+                       MdStatus (*judge)(MdVerification *, const MdBackendOps *, void *, const MdSystem *,
+                                         const MdConfig *, int64_t)) {
     if (s->record.config->report_verify != MD_ON) return MD_OK;
     double start = md_clock_s();
-    MdStatus status =
-        md_verify_forces(&s->record.verification, s->record.ops, s->context, s->system, s->record.config, step);
+    MdStatus status = judge(&s->record.verification, s->record.ops, s->context, s->system, s->record.config, step);
     s->record.verify_seconds += md_clock_s() - start;
     return agree(s, status);
 }
@@ -176,7 +178,7 @@ static MdStatus set_up(MdSimulation *s) {
     /* A run that was stopped before this is verified when it is resumed. */
     status = agree_turn(s, status);
     if (status == MD_OK && s->record.step == 0 && s->record.verification.n_checks == 0 && !s->turn.is_stopping) {
-        status = verify(s, 0);
+        status = verify(s, 0, md_verify_forces);
         if (status == MD_STOPPED) status = MD_OK; /* the loop makes no step then */
     }
     return status == MD_OK ? s->record.ops->finish(s->context) : status;
@@ -355,12 +357,10 @@ static MdStatus verify_end(MdSimulation *s) {
     MdStatistics after;
     s->record.ops->statistics(s->context, &after);
     s->record.statistics.n_late_rebuilds += after.n_late_rebuilds - s->late_at_end;
-    if (status == MD_OK) status = verify(s, s->record.step);
+    if (status == MD_OK) status = verify(s, s->record.step, md_verify_forces);
     MdSums sums;
     if (status == MD_OK) status = s->record.ops->sum(s->context, &sums); /* verify leaves forces with energy */
-    if (status == MD_OK)
-        status = agree(s, md_verify_motion(&s->record.verification, s->record.ops, s->context, s->system,
-                                           s->record.config, s->record.step));
+    if (status == MD_OK) status = verify(s, s->record.step, md_verify_motion);
     if (status != MD_OK) return status;
     MdThermo end = md_thermo_from_sums(&sums, &s->record.plan.box, s->record.plan.n_atoms, s->record.step,
                                        s->record.config->run_timestep, s->thermostat.heat);

@@ -51,12 +51,13 @@ bool md_cpu_describe(const MdConfig *config, int number, MdDescription *descript
     return true;
 }
 
-/* Positions are floats or doubles. Unless all is double, what the pairs see are whole numbers (context.h), 2^32 to a periodic
- * edge; along an open axis they are as good as a float of the distance. */
+/* Positions are floats or doubles. */
 double md_cpu_position_roundoff(const MdConfig *config) {
     return config->run_precision == MD_PRECISION_SINGLE ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
 }
 
+/* Unless all is double, what the pairs see are whole numbers (context.h), 2^32 to a periodic edge; along an open axis they are as
+ * good as a float of the distance. */
 double md_cpu_rounding(const MdConfig *config, const MdBox *box, double extent, double spread) {
     (void)spread; /* nothing is measured from a far corner */
     double longest = 0;

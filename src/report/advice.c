@@ -46,15 +46,18 @@ char *md_advice_cutoffs(const MdRecord *r) {
     return advice;
 }
 
-const char *md_advice_tail(const MdRecord *r) {
+bool md_advice_tail(const MdRecord *r, const char **note) {
     const int shift = r->plan.potential.shift;
-    if (!isfinite(md_box_volume(&r->plan.box))) return "none: an open box has no density";
-    if (r->config->potential_form == MD_POTENTIAL_WCA) return "none: wca is zero beyond its cutoff";
-    if (shift == MD_SHIFT_FORCE) return "none: potential.shift = force changes all pairs inside the cutoff, too";
-    return shift == MD_SHIFT_ENERGY
-               ? "of a uniform fluid beyond the cutoff, added to no number; potential.shift = energy besides takes "
-                 "U(cutoff) off each pair inside, which the energy here does not give back"
-               : "of a uniform fluid beyond the cutoff, added to no number";
+    *note = !isfinite(md_box_volume(&r->plan.box))          ? "none: an open box has no density"
+            : r->config->potential_form == MD_POTENTIAL_WCA ? "none: wca is zero beyond its cutoff"
+            : shift == MD_SHIFT_FORCE ? "none: potential.shift = force changes all pairs inside the cutoff, too"
+                                      : NULL;
+    if (*note) return false;
+    *note = shift == MD_SHIFT_ENERGY
+                ? "of a uniform fluid beyond the cutoff, added to no number; potential.shift = energy besides takes "
+                  "U(cutoff) off each pair inside, which the energy here does not give back"
+                : "of a uniform fluid beyond the cutoff, added to no number";
+    return true;
 }
 
 static const char units[] = "Lengths are in units of sigma: for coordinates in angstrom or nm give potential.sigma and "

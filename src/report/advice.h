@@ -10,8 +10,8 @@ void md_advice_log_types(const MdRecord *record, const char *prefix);
 /* Of the deck: pairs that are cut where they still repel; NULL: there are none. From malloc. */
 char *md_advice_cutoffs(const MdRecord *record);
 
-/* What the tail corrections are, or why there are none. */
-const char *md_advice_tail(const MdRecord *record);
+/* Whether there are tail corrections. note: what they are, or why there are none. */
+bool md_advice_tail(const MdRecord *record, const char **note);
 
 /* Of the row of step 0: atoms that are too close to each other, or do not feel each other. */
 void md_advice_log_start(const MdRecord *record, const MdThermo *first);

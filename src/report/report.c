@@ -73,7 +73,7 @@ static void log_file_note(MdRecord *r, const char *prefix) {
     free(text);
 }
 
-/* Who has given the number of threads: ` (run.threads: melt.txt:7)`. */
+/* Where the number of threads was given: ` (run.threads: melt.txt:7)`. */
 static char *threads_origin(const MdRecord *r) {
     if (r->asked->run_threads != MD_AUTO_INT)
         return md_format(" (run.threads: %s)", md_deck_origin(r->deck, MD_OPTION_run_threads));
@@ -138,10 +138,10 @@ static void warn_of(MdRecord *r, const char *prefix, char *text) {
 }
 
 static void log_tail(MdRecord *r) {
-    const char *what = md_advice_tail(r);
-    char *text = strncmp(what, "none", 4) == 0
-                     ? md_copy_text(what)
-                     : md_format("energy %.6g per atom, pressure %.6g: %s", r->tail.energy, r->tail.pressure, what);
+    const char *note;
+    char *text = md_advice_tail(r, &note)
+                     ? md_format("energy %.6g per atom, pressure %.6g: %s", r->tail.energy, r->tail.pressure, note)
+                     : md_copy_text(note);
     md_log_wrapped(r->log, "tails    ", text);
     free(text);
 }
@@ -194,7 +194,8 @@ static void log_setup(MdRecord *r, const char *prefix) {
     if (r->files.h5) warn_of_file_size(r, prefix);
     if (r->files.lock_fault)
         md_log(r->log,
-               "%slocks     the file system has none (%s): nobody notices two runs of one name, or who reads %s\n",
+               "%slocks     the file system has none (%s): two runs of one name are not noticed, nor programs that "
+               "read %s\n",
                prefix, strerror(r->files.lock_fault), r->files.h5 ? r->files.h5 : r->files.json);
 }
 

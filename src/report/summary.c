@@ -46,11 +46,11 @@ static void write_averages(MdJson *json, const MdHistory *history) {
 }
 
 static void write_tail(MdJson *json, const MdRecord *r) {
-    const char *note = md_advice_tail(r);
-    const bool is_none = strncmp(note, "none", 4) == 0;
+    const char *note;
+    const bool is_there = md_advice_tail(r, &note);
     md_json_begin_object(json, "tail_corrections");
-    md_json_real(json, "energy_per_atom", is_none ? NAN : r->tail.energy);
-    md_json_real(json, "pressure", is_none ? NAN : r->tail.pressure);
+    md_json_real(json, "energy_per_atom", is_there ? r->tail.energy : NAN);
+    md_json_real(json, "pressure", is_there ? r->tail.pressure : NAN);
     md_json_text(json, "note", note);
     md_json_end_object(json);
 }

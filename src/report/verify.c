@@ -350,7 +350,7 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
         const MdThermo *row = k < history->n ? &history->rows[k] : end;
         const double steps = (double)(row->step - first->step);
         double moved = fabs(row->conserved - first->conserved);
-        path += moved_between(row == end ? &history->rows[k - 1] : row - 1, row, mass);
+        path += moved_between(&history->rows[k - 1], row, mass);
         const double apart = fmin(path, amplitude(row, mass, verification->curvature, system->box.dimension));
         double limit = (time_step < at_most ? time_step : at_most) + md_tolerance_drift(config) * epsilon * steps +
                        kick * sqrt(steps) + md_tolerance_unit(config->run_precision) * fabs(first->conserved) +

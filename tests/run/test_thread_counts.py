@@ -117,7 +117,7 @@ def test_places(checks, folder):
             ({"OMP_PROC_BIND": "true", "OMP_PLACES": f"{{{cpu}}}"}, ["run.threads=auto"], 0), ({"OMP_PROC_BIND": "true"}, [], 0), ({}, ["run.threads=2"], 0)):
         done = run(folder, "small.txt", *words, **environment)
         said = " ".join(done.stdout.split())
-        named = "Threads are placed by " + ", ".join(f"{name}={environment[name]}" for name in sorted(environment, reverse=True)[::-1])
+        named = "Threads are placed by " + ", ".join(f"{name}={environment[name]}" for name in sorted(environment))
         is_warned = f"warning: {n_threads} threads (run.threads: command line) on the 1 processor that this process may use" in said and named in said
         checks.that(done.returncode == 0 and is_warned == (n_threads > 0) and ("take turns" in said) == is_warned, f"{environment} {words}: {said}")
     if ranks.why_not():

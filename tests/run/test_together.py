@@ -109,7 +109,7 @@ def test_no_locks(checks, folder):
         for choice in ("TRUE", "BEST_EFFORT") if flock != errno.ENOSYS else ("TRUE",):
             for check in ([], ["--check"]):
                 done = without_locks(folder, [program.program(), *check, name], flock, locks, HDF5_USE_FILE_LOCKING=choice)
-                told = f"m.h5: its file system has no locks" in done.stderr and f"HDF5_USE_FILE_LOCKING={choice}" in done.stderr
+                told = "m.h5: its file system has no locks" in done.stderr and f"HDF5_USE_FILE_LOCKING={choice}" in done.stderr
                 checks.that(done.returncode == 2 and told, f"{what}, {check} {choice}: {done.returncode} {done.stderr}")
         done = without_locks(folder, [program.program(), "--check", name], flock, locks)
         checks.that(done.returncode == 0 and f"# {note}" in done.stdout, f"{what}, --check: {done.returncode} {done.stdout} {done.stderr}")
