@@ -78,8 +78,9 @@ def compare(checks, folder, deck, switches, grid, whole, energies, **environment
                     f"{what}: {figure} {other}, one process {one}")
     pairs = list(zip(whole.json()["checks"], done.json()["checks"]))
     checks.that(len(pairs) == len(whole.json()["checks"]) > 8, f"{what}: {len(pairs)} checks")
-    for one, other in pairs:  # sums in another order
-        checks.that(one["name"] == other["name"] and math.isclose(one["limit"], other["limit"], rel_tol=1e-4),
+    for one, other in pairs:  # sums in another order; the limit of the energy's change has the rounding that was found, in it
+        near = 1e-2 if one["name"].startswith("conserved energy") else 1e-4
+        checks.that(one["name"] == other["name"] and math.isclose(one["limit"], other["limit"], rel_tol=near),
                     f"{what}: {other['name']} of {other['limit']}, one process {one['limit']}")
     different = ranks.differences(whole.path("h5"), done.path("h5"), energies)
     checks.that(not different, f"{what}: {'; '.join(different)}")
