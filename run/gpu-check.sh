@@ -102,7 +102,7 @@ trap 'exit 143' TERM HUP
 # A service takes 48 clients or more, and some tests start a second program; without one, more jobs only wait longer.
 run_tests() {
     local tests=(ctest --test-dir "$build" -L gpu -LE parallel --no-tests=error) cores
-    tests+=(--output-on-failure --timeout 500 ${MDMINI_CTEST:-})
+    tests+=(--output-on-failure --timeout 900 ${MDMINI_CTEST:-})
     cores=$(nproc)
     export MDMINI_TEST_BACKENDS=cuda MDMINI_TEST_COMPILE=singles
     if [ -n "$mps" ]; then remark=MPS with_mps note tests "${tests[@]}" -j $((cores < 24 ? cores : 24))
@@ -132,7 +132,7 @@ run_ranks() {
         export MDMINI_SHARED_GPU=1
         left=$(why_not_two) remark="on a shared GPU"
     fi
-    MDMINI_TEST_BACKENDS=cuda note ranks-tests ctest --test-dir "$build" -L parallel --output-on-failure --timeout 500 \
+    MDMINI_TEST_BACKENDS=cuda note ranks-tests ctest --test-dir "$build" -L parallel --output-on-failure --timeout 900 \
         ${MDMINI_CTEST:-} -j 4 || all=1
     [ -n "$left" ] || note ranks-memcheck "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --ranks \
         --log "$folder/ranks-findings.log" || all=1

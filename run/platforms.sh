@@ -151,7 +151,7 @@ compile() {
         { grep -A8 -E 'error|warning' build.log || tail -30 build.log; return 1; }
 }
 
-tests() { ctest --output-on-failure --timeout 600 -j "$(nproc)" --no-tests=error -R "$1"; }
+tests() { ctest --output-on-failure --timeout 3600 -j "$(nproc)" --no-tests=error -R "$1"; }
 
 # passes COMMAND...: a run whose verdict is PASSED.
 passes() {

@@ -10,7 +10,7 @@ import process_group  # noqa: E402
 from program import Checks  # noqa: E402
 
 checks = Checks()
-SLEEPS = ["sh", "-c", "echo begun; sleep 20 & sleep 20"]
+SLEEPS = ["sh", "-c", "echo begun; sleep 3600 & sleep 3600"]
 
 
 def timed(command, limit_s):
@@ -18,13 +18,13 @@ def timed(command, limit_s):
     return (*process_group.run(command, limit_s), time.monotonic() - start)
 
 
-code, text, seconds = timed(["sh", "-c", "echo out; echo error >&2; exit 3"], 20)
+code, text, seconds = timed(["sh", "-c", "echo out; echo error >&2; exit 3"], 3600)
 checks.that(code == 3 and text.split() == ["out", "error"], f"an end by itself: {code}, {text!r}")
 code, text, seconds = timed(SLEEPS, 0.5)
-checks.that(code is None and text == "begun\n" and seconds < 10, f"the limit: {code}, {text!r}, {seconds:.1f} s")
+checks.that(code is None and text == "begun\n" and seconds < 300, f"the limit: {code}, {text!r}, {seconds:.1f} s")
 threading.Timer(0.5, process_group.stop).start()
-code, text, seconds = timed(SLEEPS, 60)
-checks.that(code == -9 and seconds < 10, f"stopped: {code}, {seconds:.1f} s")
-code, text, seconds = timed(SLEEPS, 60)
-checks.that(code == -9 and seconds < 10 and process_group.is_stopped(), f"begun after that: {code}, {seconds:.1f} s")
+code, text, seconds = timed(SLEEPS, 3600)
+checks.that(code == -9 and seconds < 300, f"stopped: {code}, {seconds:.1f} s")
+code, text, seconds = timed(SLEEPS, 3600)
+checks.that(code == -9 and seconds < 300 and process_group.is_stopped(), f"begun after that: {code}, {seconds:.1f} s")
 checks.finish()

@@ -10,7 +10,7 @@
 #include "backend/ring.h"
 #include "check.h"
 
-enum { STEP = 7, DEADLOCK_S = 20 };
+enum { STEP = 7, DEADLOCK_S = 300 };
 
 static const MdRingSpec one_slot = {.n_slots = 1, .n_frames = 1};
 static const MdOutputRequest request = {.step = STEP, .slot = 0, .frame = 0, .quantities = 1};

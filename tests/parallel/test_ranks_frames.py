@@ -32,7 +32,7 @@ def frames(path):
         return list(group["position/step"][...]), {name: group[f"{name}/value"][...] for name in ("position", "velocity", "image")}
 
 
-def wait_for_rows(path, n, seconds=30):
+def wait_for_rows(path, n, seconds=600):
     end = time.monotonic() + seconds
     while path.read_text().count("\n") < n and time.monotonic() < end:
         time.sleep(0.01)
@@ -86,7 +86,7 @@ def test_kills(checks, folder):
         wait_for(folder / "killed.csv")
         wait_for_rows(folder / "killed.csv", random.randrange(20, 150))
         os.kill(started.processes()[k % 3], 9)
-        done = started.wait(folder, "killed", 60)
+        done = started.wait(folder, "killed", 600)
         checks.that(done.code not in (0, None), f"kill {k}: exit code {done.code}")
         mended = program.run("--recover", "killed.h5", folder=folder)
         if not checks.that(mended.code == 0, f"kill {k}: {mended.last_lines()}"):
@@ -106,7 +106,7 @@ def test_full_disk(checks, folder):
     wait_for(folder / "full.csv")
     wait_for_rows(folder / "full.csv", 20)
     resource.prlimit(started.processes()[2], resource.RLIMIT_FSIZE, (3000000, 3000000))
-    done = started.wait(folder, "full", 60)
+    done = started.wait(folder, "full", 600)
     told = [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
     checks.that(done.code == 4, f"full disk: exit code {done.code}, {done.last_lines()}")
     checks.that(len(told) == 1 and "full.h5" in told[0] and "rank 2" in told[0] and "File too large" in told[0], f"full disk: {told}")

@@ -194,12 +194,12 @@ def test_other_runs(checks, folder):
     decks = [small_deck(folder, name) for name in ("a", "b")]
     parts = [(1, (deck, "run.steps=20")) for deck in decks]
     before = sorted(path.name for path in folder.iterdir())
-    done = ranks.Ranks(parts, folder).wait(folder, "a", 60)
+    done = ranks.Ranks(parts, folder).wait(folder, "a", 600)
     told = errors_of(done)
     checks.that(done.code == 2 and len(told) == 1 and "different arguments" in told[0] and "MDMINI_ALONE=1" in told[0],
                 f"a : b: {done.code}, {told}")
     checks.that(sorted(path.name for path in folder.iterdir()) == before, "a : b: files were written")
-    done = ranks.Ranks(parts, folder, {"MDMINI_ALONE": "1"}).wait(folder, "a", 60)
+    done = ranks.Ranks(parts, folder, {"MDMINI_ALONE": "1"}).wait(folder, "a", 600)
     checks.that(done.code == 0 and not errors_of(done), f"MDMINI_ALONE=1: {done.code}, {done.last_lines()}")
     whole = program.run(decks[0], "run.steps=20", "output.name=whole", folder=folder, name="whole")
     for name in ("a", "b"):

@@ -416,7 +416,7 @@ def test_gpu_hangs(checks, folder):
         start = time.monotonic()
         report, done = run_gpu(checks, folder, "restart.every=60", what=f"hang, {what}", script=script)
         seconds = time.monotonic() - start - report["loop_seconds"]
-        checks.that(seconds < 15, f"hang, {what}: {seconds:.1f} s besides the loop")
+        checks.that(seconds < 120, f"hang, {what}: {seconds:.1f} s besides the loop")
         checks.that(report["verdict"] == "PASSED" and "did not answer" in report["energy"]["missing"]["joules"],
                     f"hang, {what}: {report['verdict']}, {report['energy']}")
         checks.that("did not answer" in json.dumps(report["conditions"]["missing"]), f"hang, {what}: {report['conditions']}")

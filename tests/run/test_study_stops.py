@@ -75,8 +75,10 @@ def test_killed_anywhere(checks, bench):
         child.kill()
         child.wait()
         n_kills += 1
-    time.sleep(0.3)  # what it had started ends
     done = bench.run("anywhere")
+    while done.returncode == 2 and "another process" in done.stderr:  # until what it had started ends
+        time.sleep(0.1)
+        done = bench.run("anywhere")
     checks.that(done.returncode == 0 and bench.table("anywhere") == bench.table("whole"), f"after {n_kills} kills: {done.stderr}")
     checks.that(n_kills > 2, f"{n_kills} kills")
 

@@ -78,7 +78,7 @@ def stopped(folder, act, wanted, what):
             time.sleep(0.01)
         time.sleep(random.uniform(0, 0.3))
         act(child)
-        watch = threading.Timer(120, child.kill)
+        watch = threading.Timer(600, child.kill)
         watch.start()
         child.wait()
         watch.cancel()

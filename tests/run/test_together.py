@@ -140,7 +140,7 @@ def test_no_locks(checks, folder):
         except BlockingIOError:
             pass
     first.send_signal(signal.SIGTERM)
-    checks.that(note not in first.communicate(timeout=60)[0], "locks that are there are told as missing")
+    checks.that(note not in first.communicate(timeout=600)[0], "locks that are there are told as missing")
 
 
 def start_together(folder, words, n):
@@ -200,7 +200,7 @@ def test_shared_paths(checks, folder):
     done = program.run(name, "run.steps=20", "output.name=other", "restart.file=other", folder=folder)
     checks.that(done.code == 0, f"a restart file without an ending: {done.last_lines()}")
     first.send_signal(signal.SIGTERM)
-    first.wait(60)
+    first.wait(600)
     checks.that(not list(folder.glob(".*")), f"leaves {list(folder.glob('.*'))}")
 
 

@@ -160,7 +160,7 @@ def test_folder_exists(checks, folder, cluster):
     run = f"mdmini-array-{job}"
     content = foreign(folder, run, cluster, job)
     cluster.command("scontrol", "release", job)
-    cluster.wait(lambda: not cluster.command("squeue", "-h"), 60, "the array does not end")
+    cluster.wait(lambda: not cluster.command("squeue", "-h"), 600, "the array does not end")
     found = sorted(str(path.relative_to(folder)) for path in folder.glob("mdmini-array-*/*/small.json"))
     checks.that(found == [f"{run}.1/seed={k}/small.json" for k in (1, 2, 3, 4)], f"runs of the array: {found}")
     check_foreign(checks, folder, run, content, "array")
@@ -183,7 +183,7 @@ def test_array(checks, folder, cluster):
     words = (deck(folder, "small", run={"steps": 40}, restart={"every": 0}, ensemble={"thermostat": "rescale"}), "run.backend=cpu", "run.threads=1")
     factors = ("ensemble.target=0.7,0.9", "system.seed=1,2,3")
     job = cluster.submit("--array=1-6", "--gres=none", "--cpus-per-task=1", SCRIPTS / "array.sbatch", *factors, "--", *words, folder=folder)
-    cluster.wait(lambda: not cluster.command("squeue", "-h"), 60, "the array does not end")
+    cluster.wait(lambda: not cluster.command("squeue", "-h"), 600, "the array does not end")
     found = {}
     for path in (folder / f"mdmini-array-{job}").glob("*/small.json"):
         report = json.loads(path.read_text())
@@ -194,7 +194,7 @@ def test_array(checks, folder, cluster):
                                  (("--array=1-1",), (*factors, *words), "allowed before --"), (("--array=1-1",), (*factors,), "needed: "),
                                  ((), (*factors, "--", *words), "sbatch --array=1-6")):
         job = cluster.submit(*options, "--gres=none", "--cpus-per-task=1", SCRIPTS / "array.sbatch", *given, folder=folder)
-        cluster.wait(lambda: not cluster.command("squeue", "-h"), 60, "the array does not end")
+        cluster.wait(lambda: not cluster.command("squeue", "-h"), 600, "the array does not end")
         text = "".join(path.read_text() for path in folder.glob(f"mdmini-array-{job}_*.out"))
         checks.that(said in text and not (folder / f"mdmini-array-{job}").exists(), f"{options} {given}: {text}")
 
@@ -214,7 +214,7 @@ class Chain:
 
     def halt_on_its_way(self, what):
         """After another restart file was written; it takes no more steps until Slurm wakes it, with its signal."""
-        self.cluster.wait(lambda: self.restart.exists() and self.restart.stat().st_mtime_ns > self.seen, 60, f"{what}: no restart file")
+        self.cluster.wait(lambda: self.restart.exists() and self.restart.stat().st_mtime_ns > self.seen, 600, f"{what}: no restart file")
         self.cluster.kill("mdmini", signal.SIGSTOP)
         state = self.cluster.job(self.job)["JobState"]
         self.checks.that(state == "RUNNING", f"it is {state} before it is {what}: make it longer")
@@ -266,7 +266,7 @@ def test_cancelled(checks, folder, cluster):
     cluster.command("scancel", chain.job)
     cluster.wait_state(chain.job, "CANCELLED")
     log = folder / chain.run / "long.log"
-    cluster.wait(lambda: "resume with: mdmini --restart" in log.read_text(), 20, "a cancelled run leaves no restart file")
+    cluster.wait(lambda: "resume with: mdmini --restart" in log.read_text(), 600, "a cancelled run leaves no restart file")
     other = Chain(checks, folder, cluster, "--restart", chain.restart.relative_to(folder))
     end = cluster.wait_state(other.job, "COMPLETED", "FAILED")
     checks.that(end["JobState"] == "COMPLETED", f"going on with it: {end}")
@@ -310,12 +310,12 @@ def test_stopped(checks, folder, cluster):
             continue
         stopped_at = restart.stat().st_mtime_ns
         other = cluster.submit(*line, folder=folder)
-        cluster.wait(lambda: restart.stat().st_mtime_ns > stopped_at, 30, f"{script}: no restart file on the way of {' '.join(line)}")
+        cluster.wait(lambda: restart.stat().st_mtime_ns > stopped_at, 600, f"{script}: no restart file on the way of {' '.join(line)}")
         goes_on = cluster.job(other)
         told = goes_on.get("TresPerNode", "none"), goes_on["NumCPUs"], goes_on["MinMemoryNode"]
         checks.that(goes_on["JobState"] == "RUNNING" and told == asked, f"{script}: {goes_on['JobState']}, {told} instead of {asked}")
         cluster.command("scancel", other)
-        cluster.wait(lambda: not cluster.command("squeue", "-h"), 30, f"{other} does not end")
+        cluster.wait(lambda: not cluster.command("squeue", "-h"), 600, f"{other} does not end")
         log = (folder / run / "long.log").read_text()
         checks.that(log.count(f"; {asked[1]} threads, ") == 2, f"{script}: its log does not tell twice of {asked[1]} threads: {log}")
 
@@ -364,9 +364,9 @@ def test_ranks(checks, folder, cluster):
         return
     stopped_at = restart.stat().st_mtime_ns
     other = cluster.submit(*line, folder=folder)
-    cluster.wait(lambda: restart.stat().st_mtime_ns > stopped_at, 30, f"no restart file on the way of {' '.join(line)}")
+    cluster.wait(lambda: restart.stat().st_mtime_ns > stopped_at, 600, f"no restart file on the way of {' '.join(line)}")
     cluster.command("scancel", other)
-    cluster.wait(lambda: not cluster.command("squeue", "-h"), 30, f"{other} does not end")
+    cluster.wait(lambda: not cluster.command("squeue", "-h"), 600, f"{other} does not end")
     log = (folder / f"mdmini-{job}/long.log").read_text()
     checks.that(log.count("ranks     2 processes on 1 host") == 2, f"a chain of two ranks: {log}")
 
@@ -430,7 +430,7 @@ def test_gpus(checks, folder, cluster):
     asked = goes_on.get("TresPerNode"), goes_on["NumTasks"], goes_on["NumCPUs"], goes_on["MinMemoryNode"]
     checks.that(asked == ("gres:gpu:1", "2", "2", "3G"), f"a chain of two ranks with a GPU asks for {asked}")
     cluster.command("scancel", other)
-    cluster.wait(lambda: not cluster.command("squeue", "-h"), 30, f"{other} does not end")
+    cluster.wait(lambda: not cluster.command("squeue", "-h"), 600, f"{other} does not end")
 
 
 def test_time_limit(checks, folder, cluster):

@@ -43,7 +43,7 @@ def test_study(checks, folder, cluster):
 
     array, merge = submit_study(cluster, folder, 2)
     cluster.command("scancel", f"{array}_2")
-    cluster.wait(lambda: n_lines(parts[0]) > 1, 60, "the first part makes no runs")
+    cluster.wait(lambda: n_lines(parts[0]) > 1, 600, "the first part makes no runs")
     cluster.command("scontrol", "requeue", f"{array}_1")
     n_before = n_lines(parts[0])
     cluster.wait_requeued(f"{array}_1", 1)

@@ -172,7 +172,7 @@ class Cluster:
 
     def command(self, *words, folder=None, check=True):
         """Standard output of a command of Slurm, less the last newline."""
-        done = subprocess.run([str(word) for word in words], cwd=folder, env=self.environment, capture_output=True, text=True, timeout=30)
+        done = subprocess.run([str(word) for word in words], cwd=folder, env=self.environment, capture_output=True, text=True, timeout=300)
         if check and done.returncode:
             raise RuntimeError(f"{' '.join(map(str, words))}: exit code {done.returncode}: {done.stderr}{self.logs()}")
         return done.stdout.strip()
@@ -203,12 +203,12 @@ class Cluster:
         words = self.command("scontrol", "-o", "show", "job", job).split()
         return dict(word.split("=", 1) for word in words if "=" in word)
 
-    def wait_state(self, job, *states, seconds=60):
+    def wait_state(self, job, *states, seconds=600):
         """Until the job is in one of these states; returns what scontrol shows then."""
         self.wait(lambda: self.job(job)["JobState"] in states, seconds, f"job {job} is not {' or '.join(states)}")
         return self.job(job)
 
-    def wait_requeued(self, job, n_starts, hurry=True, seconds=60):
+    def wait_requeued(self, job, n_starts, hurry=True, seconds=600):
         """Until the job runs again for the n-th time after its first. hurry: with less of the wait that Slurm has before."""
         waits_since = None
 

@@ -84,7 +84,7 @@ def slow_deck(folder, name, **more):
                 output={"frames_every": 50, "thermo_every": 50, "velocities_every": 100, "images_every": 50}, **more)
 
 
-def wait_for(path, seconds=60, lines=0):
+def wait_for(path, seconds=600, lines=0):
     """A file of so many lines."""
     end = time.monotonic() + seconds
     while not (path.exists() and (lines == 0 or path.read_text().count("\n") >= lines)) and time.monotonic() < end:

@@ -316,7 +316,7 @@ def check_pipes(path, folder):
                     f"mkfifo {path}.fifo; cat {path} > {path}.fifo & {PROGRAM} {path}.fifo {words}", f"{PROGRAM} {path} {words}"):
         for name in os.listdir(folder):
             os.remove(os.path.join(folder, name))
-        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=600)
         if check(done.returncode == 0, f"{command}: {done.returncode}: {done.stderr}"):
             with open(os.path.join(folder, "out.json"), encoding="utf-8") as file:
                 report = json.load(file)
