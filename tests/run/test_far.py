@@ -147,7 +147,7 @@ def fly(folder, name, *words, edge=100, speed=0.03, dimension=3, at=0, steps=200
 def test_motion(checks, folder):
     """Atoms whose steps are short beside the last digit of a position move by wrong amounts: a warning, and FAILED by the motion alone.
     They are right in more digits, in a smaller box, and at greater speed; a short run that loses nothing of size has the warning."""
-    for name, changes in (("wide", {}), ("wider", {"edge": 3000}), ("2-D", {"dimension": 2}), ("far away", {"edge": None, "at": 500}),
+    for name, changes in (("wide", {}), ("wider", {"edge": 1000}), ("2-D", {"dimension": 2}), ("far away", {"edge": None, "at": 500}),
                           ("faster", {"edge": 1000, "speed": 0.2})):
         done, _, warned = fly(folder, name, "--check", "run.precision=single", **changes)
         checks.that(done.code == 0 and warned, f"{name}: --check says nothing: {done.stdout[-900:]}")
