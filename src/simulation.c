@@ -360,6 +360,7 @@ static MdStatus verify_end(MdSimulation *s) {
     if (status == MD_OK) status = verify(s, s->record.step, md_verify_forces);
     MdSums sums;
     if (status == MD_OK) status = s->record.ops->sum(s->context, &sums); /* verify leaves forces with energy */
+    if (s->trace) s->record.ops->trace(s->context, NULL);                /* the next step is not one of the run */
     if (status == MD_OK) status = verify(s, s->record.step, md_verify_motion);
     if (status != MD_OK) return status;
     MdThermo end = md_thermo_from_sums(&sums, &s->record.plan.box, s->record.plan.n_atoms, s->record.step,
