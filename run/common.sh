@@ -48,11 +48,47 @@ build() {
     cmake --build "$folder" --parallel "$(nproc)"
 }
 
+# build_here [option...]: in build, the program and its tests, for run/demo.sh and run/test.sh; options are cmake --build's.
+build_here() {
+    cmake -S "$top" -B "$top/build" -DMDMINI_TESTS=ON
+    cmake --build "$top/build" --parallel "$(nproc)" "$@"
+}
+
 # build_emulated: in build-emulated, the cuda backend on an emulated GPU. One set of instructions of the processor is enough there,
 # and one shard of the tests that walk all switches.
 build_emulated() {
     build "$top/build-emulated" -DMDMINI_CUDA=EMULATED -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON -DMDMINI_HAVE_CPU_LEVELS=OFF \
         -DMDMINI_TEST_SHARDS=144
+}
+
+# attempt NAME WHAT COMMAND...: runs a part of a script in a shell that ends at the first failure; with code 77 it was not run.
+# leave_out NAME WHAT names a part that is not run. tell_parts prints a table of all, and fails where one has failed.
+not_run=77
+parts=() n_passed=0 n_failed=0 n_left_out=0
+attempt() {
+    local name=$1 what=$2 began=$SECONDS code
+    shift 2
+    say "$name: $what"
+    set +e # in a condition that shell would not end at a failure
+    (set -e; "$@")
+    code=$?
+    set -e
+    case $code in
+        0) n_passed=$((n_passed + 1)) code=passed ;;
+        "$not_run") leave_out "$name" "$what"; return ;;
+        *) n_failed=$((n_failed + 1)) code=FAILED ;;
+    esac
+    parts+=("$(printf '%-10s %-8s %5d s  %s' "$name" $code $((SECONDS - began)) "$what")")
+}
+leave_out() {
+    n_left_out=$((n_left_out + 1))
+    parts+=("$(printf '%-10s %-8s %7s  %s' "$1" "not run" "" "$2")")
+}
+tell_parts() {
+    say "$(basename "$0" .sh)"
+    printf '%s\n' "${parts[@]}"
+    echo "$n_passed passed, $n_failed failed, $n_left_out not run"
+    [ $n_failed -eq 0 ]
 }
 
 # The first python3 that can import the modules named: the one on PATH may not see the distribution's.

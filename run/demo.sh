@@ -11,7 +11,7 @@ say "packages"
 install_missing $(build_packages) python3-numpy python3-h5py python3-matplotlib
 
 say "build"
-build "$top/build" -DMDMINI_TESTS=OFF
+build_here --target mdmini
 
 say "run: mdmini inputs/xy.txt $*"
 mkdir -p demo

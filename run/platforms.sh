@@ -122,8 +122,6 @@ part_archive() {
 
 # --- what they are made of -------------------------------------------------------------------------------------------
 
-not_run=77
-
 # want PACKAGE...: what cannot be installed here makes a part that was not run.
 want() {
     install_missing "$@" || true
@@ -177,26 +175,14 @@ fill_root() {
 
 # --- all of them -----------------------------------------------------------------------------------------------------
 
-table=() n_failed=0 n_skipped=0
+in_folder() { cd "$1" && "$2"; }
+
 all="nocuda gpus clang o1 parallel mpich aarch64 archive"
 for part in ${*:-$all}; do
     declare -F "part_$part" >/dev/null || { echo "$0: read '$part'; allowed: $all" >&2; exit 2; }
-    what=say_$part began=$SECONDS code=0
-    say "$part: ${!what}"
+    what=say_$part
     rm -rf "${folder:?}/$part"
     mkdir -p "$folder/$part"
-    set +e # in a condition the shell of the part would not end at a failure
-    (set -e; cd "$folder/$part"; "part_$part")
-    code=$?
-    set -e
-    case $code in
-        0) result=passed ;;
-        "$not_run") result="not run" n_skipped=$((n_skipped + 1)) ;;
-        *) result=FAILED n_failed=$((n_failed + 1)) ;;
-    esac
-    table+=("$(printf '%-10s %-8s %5d s  %s' "$part" "$result" $((SECONDS - began)) "${!what}")")
+    attempt "$part" "${!what}" in_folder "$folder/$part" "part_$part"
 done
-say "platforms"
-printf '%s\n' "${table[@]}"
-echo "$((${#table[@]} - n_failed - n_skipped)) passed, $n_failed failed, $n_skipped skipped"
-[ "$n_failed" -eq 0 ]
+tell_parts

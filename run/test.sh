@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Installs what is missing (Debian packages), builds with warnings as errors, and runs all tests. What needs a GPU says so
-# and is skipped where there is none; run/gpu-check.sh runs it.
+# Installs what is missing (Debian packages), builds, and runs the tests: in some minutes all but the longest, or with
+# --all every one and, where a CUDA toolkit is, a sample of the GPU's tests on an emulated GPU. What was not run is named last.
 #
-#   run/test.sh [ctest option...]
+#   run/test.sh [--all] [ctest option...]
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 help_if_asked "$@"
+all=
+[ "${1:-}" != --all ] || { all=yes; shift; }
 
 say "packages"
 install_missing $(build_packages) hdf5-tools lammps libopenmpi-dev openmpi-bin python3-numpy python3-h5py python3-matplotlib \
@@ -17,16 +19,29 @@ else # 13 MB, some seconds; nothing is started: the tests have a cluster of thei
 fi
 
 say "build"
-build "$top/build" -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON
+build_here
 
-say "tests" # three at a time on two cores: some of them wait most of the time
-(cd "$top/build" && ctest --output-on-failure --timeout 900 -j 3 "$@")
-if "$top/build/mdmini" --version | grep -q ', cuda ('; then
-    say "the cuda backend on an emulated GPU: a sample of its tests"
+# Three at a time on two cores: some of them wait most of the time. The time limit is for tests that hang, on busy machines, too.
+run_ctest() { ctest --output-on-failure --timeout 3600 -j 3 "$@"; }
+run_here() { cd "$top/build" && run_ctest "$@"; }
+run_emulated() {
+    "$top/build/mdmini" --version | grep -q ', cuda (' || return $not_run
     build_emulated
-    sample='^emulator/(part_of_(overlap|ahead|queue-1|ranks_cuda.*)|selftest|walk)|/test_(backends|memory|rows|state)-0$'
+    local sample='^emulator/(part_of_(overlap|ahead|queue-1|ranks_cuda.*)|selftest|walk)|/test_(backends|memory|rows|state)-0$'
     sample+='|/test_(overlap-random|boundary|cache|choices|cuda|kernel_cache|no_gpu|targets|ceilings-cuda|course_commands-cuda|ranks_(ceilings|hangs|refusals))$'
-    (cd "$top/build-emulated" && MDMINI_TEST_BACKENDS=cuda ctest --output-on-failure --timeout 600 -j 3 -R "$sample")
+    cd "$top/build-emulated"
+    MDMINI_TEST_BACKENDS=cuda run_ctest -R "$sample"
+}
+
+emulated="a sample of the tests of the cuda backend, on an emulated GPU (needs a CUDA toolkit)"
+if [ $all ]; then
+    attempt tests "all tests $*" run_here "$@"
+    attempt emulated "$emulated" run_emulated
+else
+    attempt tests "all but the longest $*" run_here -LE long "$@"
+    leave_out long "the longest tests: run/test.sh --all"
+    leave_out emulated "$emulated: run/test.sh --all"
 fi
 "$top/build/mdmini" --check "$top/inputs/melt.txt" run.backend=cuda 2>/dev/null | grep -q "can run here" ||
-    echo "No GPU can be used here: run/gpu-check.sh tests the cuda backend on a machine that has one."
+    leave_out gpu "the cuda backend on a GPU: run/gpu-check.sh, on a machine that has one"
+tell_parts

@@ -12,8 +12,8 @@ import restart_file
 from resuming import BACKEND, SMALL, deck, run_tests
 
 N_ATOMS = 4 * SMALL["system"]["cells"]**3
-HUGE, NEXT = 2**31 - 1, N_ATOMS + 1
-INTEGERS = (0, -1, 1, 2, 3, 8, 127, N_ATOMS, NEXT, 20736, HUGE, -HUGE - 1)
+HUGE, NEXT, CELLS = 2**31 - 1, N_ATOMS + 1, 2**21  # the last: more than a grid may have, also of an open box
+INTEGERS = (0, -1, 1, 2, 3, 8, 127, N_ATOMS, NEXT, 20736, CELLS, HUGE, -HUGE - 1)
 LONG = (*INTEGERS, 2**62, -2**62)
 REALS = (0.0, -1.0, 1e-300, 1e300, float("nan"), float("inf"), -float("inf"))
 SINGLES = (0.0, -1e30, 1e30, float("nan"), float("inf"))
@@ -49,8 +49,8 @@ FIELDS = {
 REFUSED = {("run", "step"): (-1, -HUGE - 1, 2**62), ("run", "frames"): (-1, HUGE), ("system", "particles"): (0, -1, NEXT, HUGE),
            ("system", "types"): (0, -1, 127), ("system", "dimension"): (0, 2, 127), ("checks", "checks"): (-1, 127, HUGE),
            ("type", "5"): (1, 8, 20736, -1, -HUGE - 1, HUGE), ("id", "last"): (-1, N_ATOMS, HUGE), ("sessions", "to"): (-1, HUGE),
-           ("thermo", "step"): (-1, HUGE), ("cpu list", "cells 0"): (0, -1, HUGE, 20736), ("cpu list", "reach 1"): (0, -1, 2, HUGE),
-           ("cpu list", "capacity"): (-1, HUGE, 2**62), ("cpu list", "wraps 2"): (0, 2, 255), ("cuda list", "cells 0"): (0, -1, HUGE, 20736),
+           ("thermo", "step"): (-1, HUGE), ("cpu list", "cells 0"): (0, -1, HUGE, CELLS), ("cpu list", "reach 1"): (0, -1, 2, HUGE),
+           ("cpu list", "capacity"): (-1, HUGE, 2**62), ("cpu list", "wraps 2"): (0, 2, 255), ("cuda list", "cells 0"): (0, -1, HUGE, CELLS),
            ("cuda list", "bricks 1"): (-1, HUGE), ("cuda list", "age"): (HUGE, 2**62), ("cuda list", "wraps 0"): (0, 2)}
 
 
