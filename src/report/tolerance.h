@@ -105,6 +105,9 @@ static inline double md_tolerance_drift(const MdConfig *config) {
  * per particle, K the Hessian (Toxvaerd, Phys. Rev. E 50, 2271 (1994)). The mean of v K v is T times the curvature; F^2/m
  * is measured. Each scaling of the velocities changes the first term by the share of the kinetic energy that it adds:
  * together by that of the heat, taken as temperature. The energy may move by the sum of the sizes of all three.
+ * With w^2 = K / 3, dt^2 T K / 12 is T (w dt)^2 / 4, and velocity Verlet keeps v^2 + (1 - (w dt)^2 / 4) w^2 x^2 of an
+ * oscillator: its temperature is off by that share. 2 % of kT, or of the deepest well, are allowed for that and (1)
+ * together; a time step that needs more is too long.
  *
  * By chance, in small systems. (1) A single hard collision: at an energy of 3 T above the bottom of the well two particles
  * come as near as r = sigma (4 epsilon / e)^(1/12) and feel F = 12 e / r; each counts dt^2 F^2 / 24m. (2) A force that
@@ -114,7 +117,7 @@ static inline double md_tolerance_drift(const MdConfig *config) {
 static inline double md_tolerance_time_step(const MdThermo *row, double curvature, const MdSystem *system,
                                             double timestep) {
     const MdPotential *potential = &system->potential;
-    double peak_sq = 0, step_force = 0, n = (double)system->n_atoms;
+    double peak_sq = 0, step_force = 0, scale = row->temperature, n = (double)system->n_atoms;
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
         const MdPair_d *pair = &potential->pair[k];
         double mass = fmin(system->mass[k / potential->n_types], system->mass[k % potential->n_types]);
@@ -123,14 +126,15 @@ static inline double md_tolerance_time_step(const MdThermo *row, double curvatur
         double force = 12 * energy / (sigma * pow(4 * epsilon / energy, 1.0 / 12));
         double speed = sqrt(2 * row->temperature / mass);
         peak_sq = fmax(peak_sq, force * force / mass);
+        scale = fmax(scale, epsilon);
         double jump = md_pair_force_d(pair, pair->cutoff_sq) * pair->cutoff - pair->force_shift;
         double crossings = row->pairs * (2 * sqrt(2 * row->temperature) * row->time / pair->cutoff + 1);
         step_force = fmax(step_force, fabs(jump) * speed * sqrt(crossings));
     }
-    double by_chance = timestep * timestep * peak_sq / 24 + step_force * timestep / sqrt(12.0);
+    double collision = timestep * timestep * peak_sq / 24, crossing = step_force * timestep / sqrt(12.0);
     double heat_temperature = 2 * row->heat / system->box.dimension;
     double shadow = timestep * timestep * curvature * (row->temperature + heat_temperature) / 12;
-    return shadow + row->fluctuation / 24 + 6 * by_chance / sqrt(n);
+    return fmin(shadow + 6 * collision / sqrt(n), 0.02 * scale) + row->fluctuation / 24 + 6 * crossing / sqrt(n);
 }
 
 /* The share of the bound of the potential energy that its error may still reach when atoms are this far (sigma) from a crystal.
