@@ -130,7 +130,7 @@ static const char introduction[] =
     "- `auto` lets the program choose, and the log says what it chose.\n"
     "\n"
     "Nothing is ignored: an unknown section, key or word, a number out of range, a key given twice, or a key\n"
-    "without effect (`ensemble.target` while no thermostat is on) is an error that names file and line. All\n"
+    "without effect (`ensemble.target = 2` while no thermostat is on) is an error that names file and line. All\n"
     "errors of reading are shown together, and without any all contradictions; the exit code is 2, and no file\n"
     "is touched. A key without effect is no error where its value is the default or `off`, or where a later layer\n"
     "made it pointless: the effective deck shows it as a comment.\n"
