@@ -131,7 +131,9 @@ void md_advice_log_fault(const MdRecord *r) {
               : md_format("run.timestep = %g is too large: take a smaller one (0.005 is usual near a temperature of 1)",
                           r->config->run_timestep);
     char *text = md_format("at step %lld: atom %d would have moved %.3g sigma in one step, the limit is %.3g. The "
-                           "motion has become unstable: %s%s. What was written up to then is kept.",
+                           "motion has become unstable: %s%s. Times are in sigma sqrt(m/epsilon) and temperatures in "
+                           "epsilon/k, not in femtoseconds and kelvin (inputs/README.md, Units). What was written up "
+                           "to then is kept.",
                            (long long)fault->step, fault->id, fault->displacement,
                            md_fault_distance(r->config, potential), why, core);
     md_log_wrapped(r->log, "stopped", text);

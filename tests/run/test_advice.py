@@ -98,7 +98,12 @@ def test_no_pairs(checks, folder):
 def test_timestep(checks, folder):
     done = start(folder, "t", system={"cells": 4, "density": 0.8}, run={"steps": 200, "timestep": 0.08})
     checks.that(done.code == 3 and "run.timestep = 0.08 is too large: take a smaller one (0.005 is usual" in said(done), said(done)[-600:])
+    checks.that("temperatures in epsilon/k, not in femtoseconds and kelvin (inputs/README.md" in said(done), said(done)[-600:])
     runs(checks, start(folder, "t", system={"cells": 4, "density": 0.8}, run={"steps": 200, "timestep": 0.005}), "0.005")
+    done = start(folder, "t", system={"cells": 6, "density": 0.8442, "temperature": 1.44}, run={"steps": 1000, "timestep": 0.025})
+    failed = [check for check in done.json()["checks"] if not check["passed"]]
+    checks.that(done.code == 3 and [check["name"] for check in failed] == ["conserved energy, change per atom"] and failed[0]["limit"] < 0.06,
+                f"energies of a step that is too long, but does not blow up: {done.code} {failed}")
     done = start(folder, "t", system={"cells": 4, "density": 0.8, "types": 2}, potential={"pairs": "1 2 1e-6 0.02 0.05"},
                  run={"steps": 200, "timestep": 0.2})
     checks.that("the sigma of a pair, and that of types 1 and 2 is 0.02" in said(done), said(done)[-600:])
