@@ -72,12 +72,15 @@ static MdStatus check_name(const char *name, MdErrors *errors) {
     char *word = md_format("%.*s", colon ? (int)(colon - name) : 0, name);
     const bool of_group = md_ceiling_group(word) != NULL;
     Offer o = {of_group ? "\"" : "", md_copy_text(""),
-               md_nearest_begin(of_group ? colon + 1 + strspn(colon + 1, " ") : name)};
+               md_nearest_begin(of_group ? colon + 1 + strspn(colon + 1, " ")
+                                : colon  ? word
+                                         : name)};
     if (of_group) offer_rows(&o, word);
     for (int k = 0; !of_group && (group = md_ceiling_group_name(k)) != NULL; k++) offer(&o, group);
     char *question = md_nearest_question(md_nearest_name(&o.nearest));
-    MdStatus status = md_fail(errors, MD_ERROR_INPUT, "--ceilings %s: no such %s; allowed: %s%s", name,
-                              of_group ? "row of this group" : "group", o.known, question);
+    MdStatus status = md_fail(errors, MD_ERROR_INPUT, "--ceilings %s: no such %s%s%s%s", name,
+                              of_group ? "row of this group" : "group",
+                              *question ? "" : "; allowed: ", *question ? "" : o.known, question);
     free(question);
     free(o.known);
     free(word);
@@ -191,12 +194,13 @@ static void write_json(const Ceilings *c, bool passed) {
 static void log_head(const Ceilings *c) {
     const MdVersion *version = md_version();
     md_log(c->log, "mdmini %s (%s%s)\n", version->version, version->commit, version->dirty ? ", dirty" : "");
-    md_log(
-        c->log,
-        "ceilings  median of %d to %d rounds; spread: of its interval of 95 %% confidence or more; data sheet: share\n"
-        "          of what the device says of itself; size: elements, or repetitions of what has none%s\n",
-        MD_CEILING_FEWEST, MD_CEILING_ROUNDS,
-        c->choice.quick ? "; --quick: tiny sizes, figures that mean nothing" : "");
+    md_log(c->log,
+           "ceilings  median of up to %d rounds (behind the check, where fewer than %d); spread: of its interval of 95 "
+           "%%\n"
+           "          confidence or more; data sheet: share of what the device says of itself; size: elements, or\n"
+           "          repetitions of what has none%s\n",
+           MD_CEILING_ROUNDS, MD_CEILING_FEWEST,
+           c->choice.quick ? "; --quick: tiny sizes, figures that mean nothing" : "");
     if (md_comm_size(c->choice.comm) > 1)
         md_log(c->log, "ranks     %d, joined by %s; times are those of the slowest\n", md_comm_size(c->choice.comm),
                md_comm_library(c->choice.comm));
@@ -215,6 +219,7 @@ static void run(Ceilings *c) {
     if (nothing || md_files_prepare(c->deck, &c->files, c->log, c->errors) != MD_OK) return;
     const bool passed = n_failed == 0 && md_errors_status(c->errors) == MD_OK;
     if (count(c, MD_CEILING_PASSED) > 0) md_ceilings_log_roofs(c->log, &c->results);
+    md_conditions_log_load(c->log, md_sensors_conditions(c->sensors));
     write_json(c, passed);
     const int n_left_out = count(c, MD_CEILING_LEFT_OUT);
     char *without = n_left_out ? md_format(", without the %d rows left out", n_left_out) : md_copy_text("");

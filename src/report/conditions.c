@@ -188,13 +188,11 @@ static void log_energy(MdLog *log, const MdEnergy *energy, const MdReading *n_at
     md_log(log, ", %.0f W: %s\n", energy->joules.value / energy->seconds.value, energy->method);
 }
 
-/* Processes that run or wait as the loop begins, on a machine that has fewer processors than these. A run before it, of as
- * many threads as there are, stays below. */
-static void log_load(MdLog *log, const MdReading *load) {
+void md_conditions_log_load(MdLog *log, const MdConditions *c) {
+    const MdReading *load = &c->before.host.load_1min;
     const int n_cpus = md_host_cpus();
-    if (load->missing || n_cpus == 0 || load->value <= n_cpus) return;
-    md_warn(log,
-            "the machine was busy before the loop (load %.1f, %d processor%s): the speed is that of a busy machine\n",
+    if (!c->before.taken || load->missing || n_cpus == 0 || load->value <= n_cpus) return;
+    md_warn(log, "the machine was busy before (load %.1f, %d processor%s): the speed is that of a busy machine\n",
             load->value, n_cpus, n_cpus == 1 ? "" : "s");
 }
 
@@ -212,8 +210,8 @@ void md_conditions_log(MdLog *log, const MdConditions *c, const MdReading *power
     if (power_limit_w) {
         log_gpu(log, &c->samples, power_limit_w);
         log_throttle(log, &c->samples);
-    } else if (c->before.taken) {
-        log_load(log, &c->before.host.load_1min);
+    } else {
+        md_conditions_log_load(log, c);
     }
     if (c->before.taken) log_quota(log, &c->quota);
     log_energy(log, &c->energy, n_atom_steps);

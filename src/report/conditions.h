@@ -16,4 +16,8 @@ void md_conditions_write(MdJson *json, const MdConditions *conditions, bool gpu,
 void md_conditions_log(MdLog *log, const MdConditions *conditions, const MdReading *power_limit_w,
                        const MdReading *n_atom_steps);
 
+/* A warning of processes that run or wait as the measurement begins, on a machine that has fewer processors than these. A run
+ * before it, of as many threads as there are, stays below. */
+void md_conditions_log_load(MdLog *log, const MdConditions *conditions);
+
 #endif

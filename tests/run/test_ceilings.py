@@ -96,6 +96,9 @@ def test_all(checks, folder):
     checks.that(listing(folder) == ["ceilings.json"], f"left {listing(folder)}")
     report = json.loads((Path(folder) / "ceilings.json").read_text())
     checks.that(report["format"] == "mdmini-ceilings 1" and report["quick"] and report["verdict"] == "PASSED", "head")
+    checks.that("median of up to 9 rounds (behind the check, where fewer than 6)" in done.stdout, "head of the text")
+    load = report["conditions"]["before"]["load_1min"]
+    checks.that(("the machine was busy before" in done.stdout) == ((load or 0) > os.cpu_count()), f"load {load}: {done.last_lines()}")
     for key in ("commit", "command", "machine", "started"):
         checks.that(bool(report["provenance"][key]), f"provenance: {key}")
     rows = table(folder)
@@ -337,7 +340,7 @@ def test_faults(checks, folder):
 def test_refusals(checks, folder):
     for words, says in [(["--ceilings", "nothing"], "no such group; allowed: bandwidth, transpose, reduction,"),
                         (["--ceilings", "bandwith"], 'did you mean "bandwidth"?'),
-                        (["--ceilings", "bandwith:triad"], "no such group"),
+                        (["--ceilings", "bandwith:triad"], 'no such group; did you mean "bandwidth"?'),
                         (["--ceilings", "transpose:nothing"], 'no such row of this group; allowed: "copy", '),
                         (["--ceilings", "branch: one weg"], 'did you mean "one way"?'),
                         (["--ceilings", "branch:"], "no such row of this group"),

@@ -32,7 +32,7 @@ static bool says(const char *text, MdReading load, bool taken, int n_throttled) 
 int main(void) {
     const int n_cpus = md_host_cpus();
     CHECK(n_cpus >= 1 && md_host_cpus_allowed() >= 1 && md_host_cpus_allowed() <= n_cpus);
-    CHECK(says("warning: the machine was busy before the loop (load ", md_reading(n_cpus + 0.5), true, 0));
+    CHECK(says("warning: the machine was busy before (load ", md_reading(n_cpus + 0.5), true, 0));
     CHECK(!says("warning", md_reading(n_cpus), true, 0) && !says("warning", md_reading(0), true, 0));
     CHECK(!says("warning", md_reading(1e6), false, 44)); /* the run did not get there */
     CHECK(!says("warning", md_no_reading("the system does not say"), true, 0));
