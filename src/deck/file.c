@@ -142,6 +142,9 @@ static bool read_by_content(MdLayer *layer, const char *path, const char *text, 
         set_coordinates(layer, path, n_columns, false);
     } else if (kind == CONTENT_XYZ) {
         set_coordinates(layer, path, 3, has_boundaries(next));
+    } else if (kind == CONTENT_OTHER && (strstr(text, "pair_style") || strstr(text, "atom_style"))) {
+        md_layer_problem(layer, "a script of LAMMPS; mdmini reads decks, [section] and key = value: inputs/melt.txt is "
+                                "the melt of its benchmark");
     } else if (kind == CONTENT_OTHER) {
         char *shown = md_show_text(content, strlen(content), MD_SHOW_VALUE);
         const bool commas = strpbrk(content, ",;") && !content[strspn(content, "0123456789+-.eE,; \t")];

@@ -34,10 +34,12 @@ static const Foreign table[] = {
     {NULL, "rcut rc rvdw cutoffscheme cutoffdistance nonbondedcutoff", "potential.cutoff", NULL},
     {NULL, "pairmodify vdwmodifier shiftenergy mode", "potential.shift", NULL},
     {NULL, "mix mixingrule combrule", "potential.mixing", NULL},
-    {NULL, "neighbor.cutoff rbuff buffer rlist rskin verletbuffertolerance", "neighbor.skin", NULL},
+    {NULL, "rbuff buffer rskin verletbuffertolerance", "neighbor.skin", NULL},
+    {NULL, "neighbor.cutoff neighbor.rlist rlist", "neighbor.skin (rlist less potential.cutoff)", NULL},
     {NULL, "nstlist neighmodify rebuildcheckdelay", "neighbor.rebuild, neighbor.every", NULL},
     {NULL, "newton", "neighbor.list", NULL},
-    {NULL, "nve nvt ensemble tcoupl ensemble.type", "ensemble.thermostat", NULL},
+    {NULL, "nve nvt ensemble tcoupl ensemble.type ensemble.name ensemble.style ensemble.kind",
+     "ensemble.thermostat = none (NVE) or rescale", NULL},
     {NULL, "kt reft ensemble.temperature ensemble.temp ensemble.t", "ensemble.target", NULL},
     {NULL, "thermo logevery loginterval nstlog nstenergy dumpthermo reportinterval", "output.thermo_every", NULL},
     {NULL, "dump traj trajectory nstxout nstxoutcompressed dumpposition dcd gsd output.every", "output.frames_every",
@@ -48,14 +50,16 @@ static const Foreign table[] = {
     {NULL, "output.file output.filename prefix basename deffnm log", "output.name", NULL},
     {NULL, "output.folder output.path outdir", "output.directory", NULL},
     {NULL, "overwrite append", "output.existing", NULL},
-    {NULL, "restart.write restart.interval writerestart dumprestart checkpoint", "restart.every", NULL},
+    {NULL, "restart.write restart.interval output.restart writerestart dumprestart checkpoint", "restart.every", NULL},
     {NULL, "readrestart", "mdmini --restart FILE", NULL},
     {NULL, "platform accelerator gpu cuda", "run.backend", NULL},
     {NULL, "deviceindex gpuid", "run.device", NULL},
-    {NULL, "nthreads numthreads ompnumthreads ntomp omp", "run.threads", NULL},
+    {NULL, "nt nthreads numthreads ompnumthreads ntomp omp", "run.threads", NULL},
     {NULL, "processors decomposition ntmpi", "parallel.grid", NULL},
     {NULL, "maxh walltimelimit timelimit", "run.walltime", NULL},
 
+    {NULL, "binsize bin", NULL, "such key: cells follow from cutoff and skin"},
+    {NULL, "tail dispcorr tailcorrection", NULL, "such key: the log tells tail corrections, and no number has them"},
     {NULL, "units unitstyle", NULL, "units but the reduced ones of Lennard-Jones: sigma, epsilon, mass"},
     {NULL, "barostat pressure npt nph pcoupl refp taup taus compressibility", NULL, "barostat: the box stays as it is"},
     {NULL, "tau taut tdamp damping friction gamma nhchain", NULL,
@@ -80,11 +84,11 @@ static const Foreign table[] = {
     {"run.precision", "fp64 f64 float64 64", "double", NULL},
     {"run.precision", "half fp16 bf16 float16", NULL, "half precision"},
     {"potential.form", "lj/cut ljcut lj126 lennardjones 126", "lj", NULL},
-    {"potential.form",
-     "eam eam/alloy eam/fs table nep tersoff sw reaxff morse yukawa buck buckingham harmonic lj/cut/coul/long", NULL,
+    {"potential.form", "eam eam/alloy eam/fs table nep tersoff sw reaxff morse yukawa buck buckingham harmonic", NULL,
      "such potential"},
+    {"potential.form", "coulomb coul coul/cut coul/long lj/cut/coul/cut lj/cut/coul/long", NULL, "charges"},
     {"potential.shift", "off no", "none", NULL},
-    {"potential.shift", "yes on potentialshift", "energy", NULL},
+    {"potential.shift", "yes on true potentialshift", "energy", NULL},
     {"potential.shift", "shiftedforce forceshift forceswitch", "force", NULL},
     {"potential.mixing", "arithmetic lb lorentz berthelot", "lorentz-berthelot", NULL},
     {"potential.mixing", "sixthpower waldmanhagler", NULL, "such rule"},
@@ -94,17 +98,18 @@ static const Foreign table[] = {
     {"ensemble.thermostat", "berendsen langevin nosehoover nose csvr bussi vrescale andersen brownian mttk", NULL,
      "thermostat but rescale"},
     {"system.boundary", "p pp ppp xyz yes", "periodic", NULL},
+    {"system.boundary", "ppf pps ppm", "periodic periodic open", NULL},
     {"system.boundary", "f s m no none fixed shrink", "open", NULL},
     {"system.start", "lattice cubic", "fcc, sc", NULL},
     {"system.start", "hex triangular", "hexagonal", NULL},
     {"system.start", "diamond hcp", NULL, "such lattice: give a file of coordinates"},
 };
 
-/* Whether the n letters of word are the word read, of whatever case, without _ and -. */
+/* Whether the n letters of word are the word read, of whatever case, without _, - and blanks. */
 static bool is_word(const char *word, size_t n, const char *read) {
     size_t k = 0;
     for (; *read; read++) {
-        if (*read == '_' || *read == '-') continue;
+        if (*read == '_' || *read == '-' || *read == ' ') continue;
         if (k == n || tolower((unsigned char)*read) != tolower((unsigned char)word[k])) return false;
         k++;
     }

@@ -70,12 +70,12 @@ static char *names_behind(int section, const char *key) {
     return names.text;
 }
 
-/* What an unknown name may mean, from the surest: a slip, what it is in another section or in another program, several slips. section:
- * -1 where it has none. Text from malloc. */
+/* What an unknown name may mean, from the surest: in this section of another program, a slip, in another section or program,
+ * several slips. section: -1 where it has none. Text from malloc. */
 static char *hint_at(int section, const char *name, const MdNearest *nearest) {
-    if (nearest->distance <= 1) return md_nearest_question(nearest->best);
     char *whole = section < 0 ? NULL : md_format("%s.%s", md_option_row(section)->section, name);
     char *hint = whole ? md_foreign_name(whole) : NULL, *names = NULL;
+    if (!hint && nearest->distance <= 1) hint = md_nearest_question(nearest->best);
     if (!hint && section >= 0) names = names_behind(section, name);
     if (!hint && !names) names = names_of_key(name);
     if (!hint) hint = names ? md_nearest_question(names) : md_foreign_name(name);
@@ -92,7 +92,7 @@ static void report_unknown_section(MdLayer *layer, const char *name, const char 
     MdNearest nearest = md_nearest_begin(name);
     for (int k = 0; k < MD_N_OPTIONS; k = md_section_end(k)) {
         const char *section = md_option_row(k)->section;
-        md_text_add(&sections, "%s%s", k ? ", " : "", section);
+        md_text_add(&sections, "%s%s", k ? ", " : "; allowed: ", section);
         md_nearest_offer(&nearest, section);
     }
     char *shown = md_show_text(name, strlen(name), MD_SHOW_VALUE), *all = md_text_take(&sections);
@@ -102,7 +102,7 @@ static void report_unknown_section(MdLayer *layer, const char *name, const char 
         nearest = md_nearest_begin(key);
         hint = hint_at(-1, key, &nearest);
     }
-    md_layer_problem(layer, "[%s]: no such section; allowed: %s%s", shown, all, hint);
+    md_layer_problem(layer, "[%s]: no such section%s%s", shown, *hint ? "" : all, hint);
     free(hint);
     free(shown);
     free(all);
@@ -114,12 +114,14 @@ static void report_unknown_key(MdLayer *layer, int section, const char *key) {
     MdText keys = {0};
     MdNearest nearest = md_nearest_begin(key);
     for (int k = section; k < md_section_end(section); k++) {
-        md_text_add(&keys, "%s%s", k > section ? ", " : "", md_option_row(k)->key);
+        md_text_add(&keys, "%s%s", k > section ? ", " : "; allowed: ", md_option_row(k)->key);
         md_nearest_offer(&nearest, md_option_row(k)->key);
     }
     char *shown = md_show_text(key, strlen(key), MD_SHOW_VALUE), *all = md_text_take(&keys);
     char *hint = hint_at(section, key, &nearest);
-    md_layer_problem(layer, "%s.%s: no such key; allowed: %s%s", md_option_row(section)->section, shown, all, hint);
+    const bool is_long = md_section_end(section) - section > 12; /* more names than one reads beside the likely one */
+    md_layer_problem(layer, "%s.%s: no such key%s%s", md_option_row(section)->section, shown,
+                     *hint && is_long ? "" : all, hint);
     free(hint);
     free(shown);
     free(all);

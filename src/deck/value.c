@@ -162,7 +162,11 @@ static char *read_list(const MdOptionRow *row, const char *text, MdValue *value)
     for (char *word = strtok_r(copy, " \t", &rest); word && !problem; word = strtok_r(NULL, " \t", &rest), n++) {
         if (n == MD_MAX_LIST)
             problem = md_format("read more than %d entries; allowed: at most %d", MD_MAX_LIST, MD_MAX_LIST);
-        else if (!read_entry(row, word, n, value)) problem = refuse(row, word);
+        else if (!read_entry(row, word, n, value)) {
+            char *of_all = md_foreign_value(row, text);
+            problem = refuse(row, of_all ? text : word);
+            free(of_all);
+        }
     }
     free(copy);
     *(row->type == MD_TYPE_REALS ? &value->reals.n : &value->integers.n) = n;

@@ -159,7 +159,18 @@ static void test_hints(void) {
         {"output.dump=1", "; did you mean \"output.frames_every\"?"},
         {"output.dump_every=1", "; did you mean \"output.frames_every\"?"},
         {"output.nstxout-compressed=1", "; did you mean \"output.frames_every\"?"},
-        {"run.ensemble=nvt", "; did you mean \"ensemble.thermostat\"?"},
+        {"run.ensemble=nvt", "; did you mean \"ensemble.thermostat = none (NVE) or rescale\"?"},
+        {"ensemble=nvt", "; did you mean \"ensemble.thermostat = none (NVE) or rescale\"?"},
+        {"ensemble.name=nvt", "; did you mean \"ensemble.thermostat = none (NVE) or rescale\"?"},
+        {"neighbor.rlist=2.8", "; did you mean \"neighbor.skin (rlist less potential.cutoff)\"?"},
+        {"neighbor.binsize=1", "; mdmini has no such key: cells follow from cutoff and skin"},
+        {"potential.shift=yes", "; did you mean \"energy\"?"},
+        {"potential.shift=true", "; did you mean \"energy\"?"},
+        {"potential.form=coulomb", "; mdmini has no charges"},
+        {"potential.tail=yes", "; mdmini has no such key: the log tells tail corrections, and no number has them"},
+        {"run.nt=4", "; did you mean \"run.threads\"?"},
+        {"output.restart=1", ": output.restart: no such key; did you mean \"restart.every\"?"},
+        {"system.boundary=p p f", "; did you mean \"periodic periodic open\"?"},
         {"ensemble.tau=1",
          "; mdmini has no coupling time: ensemble.thermostat = rescale sets the temperature each ensemble.every steps"},
         {"ensemble.temperature=1", "; did you mean \"ensemble.target\"?"},
@@ -195,6 +206,8 @@ static void test_hints(void) {
         WORDS("layer1.txt:1: integrator: a key before any [section]; mdmini has no integrator but velocity Verlet"),
         "integrator = md\n", NULL));
     CHECK(refused(WORDS("layer1.txt:1: read \"units lj\"", "(XYZ); mdmini has no units but"), "units lj\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:2: a script of LAMMPS; mdmini reads decks"), "#\nunits lj\npair_style lj/cut 2.5\n",
+                  NULL));
     CHECK(refused(WORDS("layer1.txt:1: [thermo]: no such section", "did you mean \"output.thermo_every\"?"),
                   "[thermo]\nevery = 5\n", NULL));
 }
