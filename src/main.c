@@ -10,13 +10,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/stop.h"
-#include "bench/bench.h"
-#include "ceilings/ceilings.h"
-#include "ceilings/table.h"
-#include "cpu/microbench/backend.h"
-#ifdef MDMINI_HAVE_CUDA
-#include "cuda/microbench/backend.h"
-#endif
+#include "microbench/microbench.h"
 #include "parallel/comm.h"
 #include "parallel/comm_mpi.h"
 #include "parallel/launcher.h"
@@ -124,18 +118,12 @@ static const struct MdCommEngine *const engine = NULL;
 #endif
 
 /* mdmini --ceilings [GROUP...] [section.key=value...] */
-static const MdCeilingsBackend *const measured[] = {&md_ceilings_of_cpu,
-#ifdef MDMINI_HAVE_CUDA
-                                                    &md_ceilings_of_cuda,
-#endif
-                                                    NULL};
-
 static int measure_ceilings(int n_arguments, char *const *arguments, const char *command, bool quick, MdComm *comm,
                             const Console *console) {
     md_stop_release();
     MdErrors *errors = md_errors_create();
     MdLog *log = md_log_create(console->out);
-    const MdStatus status = md_ceilings_run(measured, n_arguments, arguments, quick, command, comm, log, errors);
+    const MdStatus status = md_microbench_ceilings(n_arguments, arguments, quick, command, comm, log, errors);
     md_errors_print(errors, console->err);
     md_log_destroy(log);
     md_errors_destroy(errors);

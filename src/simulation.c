@@ -52,8 +52,8 @@ static MdStatus agree(MdSimulation *s, MdStatus status) {
 static bool is_root(const MdSimulation *s) { return md_comm_is_root(s->record.comm); }
 
 /* The same for what may end the run, and for the length of the calls. */
-static MdStatus agree_turn(MdSimulation *s, MdStatus status) {
-    return md_turn_agree(&s->turn, s->record.comm, status, s->record.errors);
+static MdStatus sync_loop(MdSimulation *s, MdStatus status) {
+    return md_loop_sync(&s->sync, s->record.comm, status, s->record.errors);
 }
 
 /* --- set-up --------------------------------------------------------------------------------------------------------- */
@@ -176,8 +176,8 @@ static MdStatus set_up(MdSimulation *s) {
     if (status == MD_OK) md_files_hold(&s->record.files);
     if (status == MD_OK) status = start(s);
     /* A run that was stopped before this is verified when it is resumed. */
-    status = agree_turn(s, status);
-    if (status == MD_OK && s->record.step == 0 && s->record.verification.n_checks == 0 && !s->turn.is_stopping) {
+    status = sync_loop(s, status);
+    if (status == MD_OK && s->record.step == 0 && s->record.verification.n_checks == 0 && !s->sync.is_stopping) {
         status = verify(s, 0, md_verify_forces);
         if (status == MD_STOPPED) status = MD_OK; /* the loop makes no step then */
     }
@@ -188,19 +188,19 @@ static MdStatus set_up(MdSimulation *s) {
 static int64_t next_stop(const MdSimulation *s) {
     const int64_t output = md_schedule_next(s->record.config, s->record.step),
                   thermostat = md_thermostat_next(&s->thermostat, s->record.step),
-                  due = output < thermostat ? output : thermostat, look = s->record.step + s->turn.steps_a_call;
+                  due = output < thermostat ? output : thermostat, look = s->record.step + s->sync.steps_per_call;
     return due < look ? due : look;
 }
 
 /* Calls grow until it is known how long a step takes: the device is waited for until then, and no longer. */
 static MdStatus adapt_call(MdSimulation *s, int64_t n_steps, double begin_s) {
-    if (s->turn.knows_call || n_steps < s->turn.steps_a_call) return MD_OK;
+    if (s->sync.is_calibrated || n_steps < s->sync.steps_per_call) return MD_OK;
     const double walltime = s->record.config->run_walltime, wanted = walltime > 0 ? fmin(0.15, walltime / 40) : 0.15;
     const MdStatus status = s->record.ops->finish(s->context);
     const double seconds = md_clock_s() - begin_s;
-    s->turn.knows_call = seconds > wanted / 16;
-    if (s->turn.knows_call) s->turn.steps_a_call = (int64_t)fmax(1, (double)n_steps * wanted / seconds);
-    else s->turn.steps_a_call *= 8;
+    s->sync.is_calibrated = seconds > wanted / 16;
+    if (s->sync.is_calibrated) s->sync.steps_per_call = (int64_t)fmax(1, (double)n_steps * wanted / seconds);
+    else s->sync.steps_per_call *= 8;
     return status;
 }
 
@@ -215,7 +215,7 @@ static MdStatus advance(MdSimulation *s) {
     const double start_s = md_clock_s();
     MdStatus status = s->record.ops->advance(s->context, first, n_steps, md_schedule_mask(s->record.config, step) != 0);
     if (status == MD_OK) status = adapt_call(s, n_steps, start_s);
-    status = agree_turn(s, status);
+    status = sync_loop(s, status);
     if (status == MD_OK && has_fault(s)) status = MD_ERROR_PHYSICS;
     if (status != MD_OK) return status;
     /* Output comes first, or it would show the target. After an error of it the state may be kept (rescue): scaled, too. */
@@ -304,10 +304,10 @@ static MdStatus run_loop(MdSimulation *s) {
     (void)md_pipeline_take_statistics(s->pipeline); /* of what was before the loop */
     md_sensors_begin(s->record.sensors);
     double start = md_clock_s();
-    s->turn.steps_a_call = 1;
+    s->sync.steps_per_call = 1;
     md_comm_set_patience(s->record.comm, config->parallel_timeout);
-    if (status == MD_OK) status = agree_turn(s, status);
-    while (status == MD_OK && s->record.step < config->run_steps && !s->turn.is_stopping) {
+    if (status == MD_OK) status = sync_loop(s, status);
+    while (status == MD_OK && s->record.step < config->run_steps && !s->sync.is_stopping) {
         status = advance(s);
         s->record.loop_seconds = md_clock_s() - start;
         if (status == MD_OK && md_schedule_restart(config, s->record.step)) status = checkpoint(s);
@@ -323,7 +323,7 @@ static MdStatus run_loop(MdSimulation *s) {
     s->record.verification.fault = s->record.ops->fault(s->context); /* exact now */
     if (s->record.verification.fault.step >= 0) s->record.step = s->record.verification.fault.step - 1;
     /* What is left to do: steps, or their verification. */
-    if (s->turn.is_stopping && (s->record.step < config->run_steps || config->report_verify == MD_ON))
+    if (s->sync.is_stopping && (s->record.step < config->run_steps || config->report_verify == MD_ON))
         s->record.resume.stopped = md_stop_reason();
     s->record.ops->statistics(s->context, &s->record.statistics);
     s->late_at_end = s->record.statistics.n_late_rebuilds;

@@ -6,9 +6,9 @@
 #include "checkpoint/checkpoint.h"
 #include "integrate/thermostat.h"
 #include "output/pipeline.h"
+#include "parallel/loop_sync.h"
 #include "report/progress.h"
 #include "report/record.h"
-#include "turn.h"
 
 typedef struct MdSimulation {
     MdRecord record;
@@ -21,7 +21,7 @@ typedef struct MdSimulation {
     MdTrace *trace;       /* NULL when not asked for */
     MdProgress *progress; /* the writer of the pipeline takes its bar away for a line */
     MdThermostat thermostat;
-    MdTurn turn;
+    MdLoopSync sync;
     int64_t late_at_end;   /* late rebuilds by the end of the loop, with those before it */
     MdCheckpoint *resumed; /* NULL: the run begins */
     double start_s;        /* of the program, by md_clock_s */

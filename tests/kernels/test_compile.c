@@ -17,8 +17,8 @@
 
 #ifdef MDMINI_HAVE_CUDA
 #include "cuda/backend.h"
-#include "cuda/microbench/ceilings.h"
 #include "cuda/stages/stages.h"
+#include "microbench/cuda/row.h"
 
 /* resolve asks the device what `auto` becomes; here it becomes whatever comes first. */
 static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
@@ -203,7 +203,7 @@ static void test_registers(const char *const *words) {
                                    .n_atoms = plan.n_atoms,
                                    .compute_capability = 90};
         CudaImage image;
-        if (!CHECK(cuda_compile(&target, "force", 128, &image, errors) == MD_OK)) break;
+        if (!CHECK(cuda_compile(&target, "cuda/kernels/force", 128, &image, errors) == MD_OK)) break;
         const unsigned most = most_registers(&image);
         cuda_image_free(&image);
         if (most == 0) break;

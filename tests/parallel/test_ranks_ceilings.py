@@ -143,11 +143,11 @@ def only_failed(checks, done, rows, wanted, what):
 def test_faults(checks, folder):
     if not IS_EMULATED:
         return
-    kernels = Path(folder) / "src/cuda/kernels/microbench"
+    kernels = Path(folder) / "src/microbench/kernels"
     kernels.mkdir(parents=True)
     wrong = {"LD_PRELOAD": SHIM} if SHIM else {}
     for faults, lost, of_message, wanted in TURNS:
-        text = (SOURCE / "src/cuda/kernels/microbench/peers.cu").read_text()
+        text = (SOURCE / "src/microbench/kernels/peers.cu").read_text()
         for good, bad in faults:
             checks.that(text.count(good) == 1, f"{good!r} stands there {text.count(good)} times")
             text = text.replace(good, bad)

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "cpu/backend.h"
-#include "bench/judge.h"
-#include "bench/measure.h"
-#include "bench/table.h"
 #include "check.h"
+#include "cpu/backend.h"
+#include "microbench/stages/judge.h"
+#include "microbench/stages/measure.h"
+#include "microbench/stages/table.h"
 #include "state.h"
 
 static const MdBackendOps *const good = &md_backend_cpu;

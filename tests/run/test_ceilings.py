@@ -197,9 +197,9 @@ def test_broken(checks, folder):
     """A wrong kernel is FAILED and has no figure, in the table and in the JSON; one that does not compile ends it."""
     if BACKEND != "cuda":
         return
-    kernels = Path(folder) / "src" / "cuda" / "kernels" / "microbench"
+    kernels = Path(folder) / "src" / "microbench" / "kernels"
     kernels.mkdir(parents=True)
-    source = SOURCE / "src" / "cuda" / "kernels" / "microbench"
+    source = SOURCE / "src" / "microbench" / "kernels"
     for file, group, good, bad in [
             ("transpose.cu", "transpose", "SWIZZLED ? k ^ lane : k", "SWIZZLED ? lane : k"),
             ("reduction.cu", "reduction", "if (t < half) s[t] += s[t + half];\n    }\n}",
@@ -315,14 +315,14 @@ def test_faults(checks, folder):
     """Each fault is seen by the rows of that kernel, and by no other."""
     if BACKEND != "cuda":
         return
-    kernels = Path(folder) / "src" / "cuda" / "kernels" / "microbench"
+    kernels = Path(folder) / "src" / "microbench" / "kernels"
     kernels.mkdir(parents=True)
     os.environ["MDMINI_KERNELS"] = str(Path(folder) / "src")
     told = json.loads(program.run("--device=json", folder=folder).stdout)["devices"]
     n_sms = next(device["multiprocessors"] for device in told if device["backend"] == "cuda")
     os.environ["MDMINI_EMULATOR_PREEMPT"] = "2"  # an exchange that comes too late is seen where others come between
     for file, group, faults in FAULTS:
-        text = (SOURCE / "src" / "cuda" / "kernels" / "microbench" / file).read_text()
+        text = (SOURCE / "src" / "microbench" / "kernels" / file).read_text()
         for good, bad, _ in faults:
             checks.that(text.count(good) == 1, f"{file}: {good!r} stands there {text.count(good)} times")
             text = text.replace(good, bad.replace("N_SMS", str(n_sms)))

@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "ceilings/measure.h"
 #include "check.h"
+#include "microbench/host/measure.h"
 
 enum { MOST_EVENTS = 4096 };
 

@@ -18,7 +18,7 @@ GENERATED = {"mdmini_build.h"}
 
 # (what, where it may stand, an include of it, a word of it)
 ROOMS = [
-    ("CUDA", r"cuda/", r"(cuda\w*|curand\w*|nvrtc|cub/.*|cooperative_groups.*)(\.h)?", r"(cu|cuda|curand|nvrtc)[A-Z]\w*"),
+    ("CUDA", r"cuda/|microbench/(cuda|kernels)/", r"(cuda\w*|curand\w*|nvrtc|cub/.*|cooperative_groups.*)(\.h)?", r"(cu|cuda|curand|nvrtc)[A-Z]\w*"),
     ("HDF5", r"output/h5\w+\.[ch]", r"hdf5\w*\.h|H5\w+\.h", r"H5[A-Z]*[a-z_]\w*"),
     ("MPI", r"parallel/comm_mpi\.c", r"mpi\.h", r"MPI_[A-Z]\w*"),
 ]

@@ -1,6 +1,6 @@
 /* Compiling the kernels: see kernels.c for why this happens when the program starts.
  *
- * A unit is one file kernels/<stage>.cu. It sees the switches that its text names as MD_SW_<section>_<key> and no
+ * A unit is one file, such as cuda/kernels/force.cu. It sees the switches that its text names as MD_SW_<section>_<key> and no
  * others, so that units which a switch does not concern come out the same, byte for byte.
  *
  * The text is part of the program. MDMINI_KERNELS may name a folder like src/ with the files cuda/kernels/... that are to be
@@ -294,7 +294,7 @@ MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, Cud
     const CudaArchitecture architecture = cuda_nvrtc_architecture(target->compute_capability);
     md_require(architecture.number > 0); /* cuda_device_probe has refused such a GPU */
     *image = (CudaImage){0};
-    snprintf(name, sizeof name, "cuda/kernels/%s.cu", unit);
+    snprintf(name, sizeof name, "%s.cu", unit);
     gather_sources(&sources);
     MdStatus status = check_folder(&sources, errors);
     if (status == MD_OK) {

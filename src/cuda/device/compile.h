@@ -20,7 +20,7 @@ typedef struct CudaTarget {
     int held_sources; /* rounds in which a block of the resident kernel loads its tile (cuda_brick_held_sources) */
 } CudaTarget;
 
-/* Compiles kernels/<unit>.cu for blocks of `block` threads. A text that does not compile is an internal fault (input,
+/* Compiles <unit>.cu, a path below src/, for blocks of `block` threads. A text that does not compile is an internal fault (input,
  * when it comes from MDMINI_KERNELS), with the compiler's messages. Free the image in any case. Several threads may compile at
  * once. */
 MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, CudaImage *image, MdErrors *errors);

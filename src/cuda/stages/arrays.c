@@ -2,7 +2,7 @@
  * arrays_domain.c. */
 #include <math.h>
 
-#include "cuda/stages/arrays.h"
+#include "cuda/stages/array_table.h"
 
 /* Column order: rows side by side, padded so that each column starts on a 128-byte line. */
 static int64_t column_stride(const CudaContext *context) {

@@ -1,5 +1,5 @@
 /* The arrays that only several processes have: atoms on their way to other ranks and from there, and what tells of them. */
-#include "cuda/stages/arrays.h"
+#include "cuda/stages/array_table.h"
 
 /* Others map a whole page of the GPU: what they have mapped has pages of its own. */
 size_t cuda_arrays_exported(const CudaContext *context, size_t n, size_t size) {

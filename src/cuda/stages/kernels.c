@@ -15,11 +15,13 @@
 
 const char *const cuda_stage_names[CUDA_N_STAGES] = {"sort",   "neighbor", "force", "integrate", "reduce",
                                                      "gather", "step",     "halo",  "migrate"};
-/* Below kernels/, without .cu. */
+/* Below src/, without .cu. */
 static const char *unit_file(const MdConfig *config, int unit) {
-    static const char *const files[CUDA_N_UNITS] = {"sort",   "neighbor",     "force", "integrate", "reduce",
-                                                    "gather", "batches/step", "halo",  "migrate"};
-    return unit == CUDA_NEIGHBOR && config->force_kernel == MD_KERNEL_BRICK ? "bricks/list" : files[unit];
+    static const char *const files[CUDA_N_UNITS] = {
+        "cuda/kernels/sort",         "cuda/kernels/neighbor", "cuda/kernels/force",
+        "cuda/kernels/integrate",    "cuda/kernels/reduce",   "cuda/kernels/gather",
+        "cuda/kernels/batches/step", "cuda/kernels/halo",     "cuda/kernels/migrate"};
+    return unit == CUDA_NEIGHBOR && config->force_kernel == MD_KERNEL_BRICK ? "cuda/kernels/bricks/list" : files[unit];
 }
 
 static const struct {

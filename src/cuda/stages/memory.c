@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cuda/stages/arrays.h"
+#include "cuda/stages/array_table.h"
 
 /* Pinned memory of the host, but for what the device writes into. */
 static void list_pinned(CudaContext *context, CudaArrays *arrays) {

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/range.h"
-#include "cuda/stages/arrays.h"
+#include "cuda/stages/array_table.h"
 
 /* Of the whole box. Without gaps: its bytes go into the file. */
 typedef struct ListState {

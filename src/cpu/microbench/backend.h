@@ -1,9 +1,0 @@
-/* The microbenchmarks of the cpu: mdmini --ceilings. */
-#ifndef MD_CPU_MICROBENCH_BACKEND_H
-#define MD_CPU_MICROBENCH_BACKEND_H
-
-#include "ceilings/measure.h"
-
-extern const MdCeilingsBackend md_ceilings_of_cpu;
-
-#endif

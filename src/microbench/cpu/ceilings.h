@@ -1,0 +1,38 @@
+/* Elementary kernels of the cpu: mdmini --ceilings. */
+#ifndef MD_CPU_CEILINGS_H
+#define MD_CPU_CEILINGS_H
+
+#include "microbench/host/measure.h"
+
+enum { MD_CPU_LINE = 8, MD_CPU_CHAINS = 12 }; /* doubles of a cache line; independent chains of arithmetic */
+
+/* A row, prepared. */
+typedef struct MdCpuCeiling {
+    MdCeilingCase of;
+    int64_t n;               /* elements of a call; along an edge of a matrix */
+    int64_t width;           /* of the rows of a matrix in memory */
+    int64_t n_calls;         /* since the last check */
+    double *a, *b, *c;       /* arrays */
+    int32_t *index;          /* where to gather from; what to branch on */
+    int64_t *chain, *counts; /* of places, a line apart; of each thread, a line apart */
+    int64_t n_places;        /* of the chain */
+    int64_t at, checked_at;  /* where a call goes on in it; where the last check ended */
+    float *f, *g, *h;        /* matrices */
+    double *results;         /* of each thread, a line apart */
+    double one;              /* 1, which the compiler does not know */
+    MdComm *comm;            /* the processes that measure together */
+    int partner;             /* the one that this one exchanges with; -1: none */
+} MdCpuCeiling;
+
+/* What a row calls: the first kernel of its group with whose name that of the variant begins. */
+typedef struct MdCpuCeilingKernel {
+    const char *group, *variant;
+    void (*run)(MdCpuCeiling *c);
+} MdCpuCeilingKernel;
+
+/* The kernels for an instruction set; ended by one without a name. */
+const MdCpuCeilingKernel *md_cpu_ceilings_baseline(void);
+const MdCpuCeilingKernel *md_cpu_ceilings_v3(void);
+const MdCpuCeilingKernel *md_cpu_ceilings_v4(void);
+
+#endif

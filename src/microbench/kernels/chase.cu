@@ -1,0 +1,52 @@
+/* How long one load or one multiply-add takes by itself: one thread, and each waits for the one before. By Little's law
+ * bandwidth times latency is what must be under way at once: in bytes of loads, or in multiply-adds.
+ *
+ * Ladder, near to far:
+ *   multiply-add     registers
+ *   shared memory
+ *   L1 cache         on the multiprocessor as well, behind a look for the line
+ *   L2 cache         one for all multiprocessors, past L1 (__ldcg: cached in L2 alone)
+ *   memory           the same load, of more memory than L2 holds
+ *
+ * A chain is one cycle through all its places in random order: what comes next is known to no cache and to no prefetch before
+ * it is loaded. Places of global memory are lines of 128 bytes, each with the address of the next one. a.counts holds the
+ * place that is reached, from call to call. */
+#include "microbench/kernels/ceiling.cuh"
+
+using Place = unsigned long long;
+
+template <class Load> __device__ inline void chase(const CudaCeilingArguments &a, Load load) {
+    Place *reached = (Place *)a.counts, at = *reached;
+#pragma unroll 8
+    for (int k = 0; k < (int)a.n; k++) at = load((const Place *)at);
+    *reached = at;
+}
+/* __ldg says that the address is one of global memory; otherwise the compiler would take a generic load. */
+CEILING(chase_load) {
+    chase(a, [](const Place *place) { return __ldg(place); });
+}
+CEILING(chase_load_l2) {
+    chase(a, [](const Place *place) { return __ldcg(place); });
+}
+
+/* a.parameter places of shared memory, each with the bytes from the first to the next one: nothing is computed between loads. */
+CEILING(chase_shared) {
+    __shared__ int s[CUDA_CEILING_TABLE];
+    for (int j = (int)threadIdx.x; j < a.parameter; j += (int)blockDim.x) s[j] = a.index[j] * (int)sizeof *s;
+    __syncthreads(); /* all is there */
+    if (threadIdx.x != 0) return;
+    Place *reached = (Place *)a.counts;
+    int at = (int)*reached;
+#pragma unroll 8
+    for (int k = 0; k < (int)a.n; k++) at = *(const int *)((const char *)s + at);
+    *reached = (Place)at;
+}
+
+/* x = x * 1 + 1: the number of the multiply-adds, from call to call modulo 2^20. */
+CEILING(chase_multiply_add) {
+    Place *reached = (Place *)a.counts;
+    float x = (float)*reached;
+#pragma unroll 128
+    for (int k = 0; k < (int)a.n; k++) x = fmaf(x, a.one, a.one);
+    *reached = (Place)x % (1 << 20);
+}
