@@ -157,17 +157,15 @@ static char *refuse(const MdOptionRow *row, const char *read) {
 }
 
 static char *read_list(const MdOptionRow *row, const char *text, MdValue *value) {
-    char *copy = md_copy_text(text), *rest = NULL, *problem = NULL;
+    char *copy = md_copy_text(text), *rest = NULL, *foreign = md_foreign_value(row, text); /* `p p f` */
+    char *problem = foreign ? refuse(row, text) : NULL;
     int n = 0;
     for (char *word = strtok_r(copy, " \t", &rest); word && !problem; word = strtok_r(NULL, " \t", &rest), n++) {
         if (n == MD_MAX_LIST)
             problem = md_format("read more than %d entries; allowed: at most %d", MD_MAX_LIST, MD_MAX_LIST);
-        else if (!read_entry(row, word, n, value)) {
-            char *of_all = md_foreign_value(row, text);
-            problem = refuse(row, of_all ? text : word);
-            free(of_all);
-        }
+        else if (!read_entry(row, word, n, value)) problem = refuse(row, word);
     }
+    free(foreign);
     free(copy);
     *(row->type == MD_TYPE_REALS ? &value->reals.n : &value->integers.n) = n;
     return problem;

@@ -42,7 +42,7 @@ typedef struct Offer {
 
 static void offer(Offer *o, const char *name) {
     md_nearest_offer(&o->nearest, name);
-    char *more = md_format("%s%s%s%s%s", o->known, *o->known ? ", " : "", o->quote, name, o->quote);
+    char *more = md_format("%s%s%s%s%s", o->known, *o->known ? ", " : "; allowed: ", o->quote, name, o->quote);
     free(o->known);
     o->known = more;
 }
@@ -69,18 +69,15 @@ static const MdCeiling *find_row(const char *name, const char *backend) {
 static MdStatus check_name(const char *name, MdErrors *errors) {
     if (find_row(name, NULL)) return MD_OK;
     const char *colon = strchr(name, ':'), *group;
-    char *word = md_format("%.*s", colon ? (int)(colon - name) : 0, name);
+    char *word = md_format("%.*s", (int)(colon ? (size_t)(colon - name) : strlen(name)), name);
     const bool of_group = md_ceiling_group(word) != NULL;
     Offer o = {of_group ? "\"" : "", md_copy_text(""),
-               md_nearest_begin(of_group ? colon + 1 + strspn(colon + 1, " ")
-                                : colon  ? word
-                                         : name)};
+               md_nearest_begin(of_group ? colon + 1 + strspn(colon + 1, " ") : word)};
     if (of_group) offer_rows(&o, word);
     for (int k = 0; !of_group && (group = md_ceiling_group_name(k)) != NULL; k++) offer(&o, group);
     char *question = md_nearest_question(md_nearest_name(&o.nearest));
-    MdStatus status = md_fail(errors, MD_ERROR_INPUT, "--ceilings %s: no such %s%s%s%s", name,
-                              of_group ? "row of this group" : "group",
-                              *question ? "" : "; allowed: ", *question ? "" : o.known, question);
+    MdStatus status = md_fail(errors, MD_ERROR_INPUT, "--ceilings %s: no such %s%s%s", name,
+                              of_group ? "row of this group" : "group", *question ? "" : o.known, question);
     free(question);
     free(o.known);
     free(word);
@@ -194,13 +191,11 @@ static void write_json(const Ceilings *c, bool passed) {
 static void log_head(const Ceilings *c) {
     const MdVersion *version = md_version();
     md_log(c->log, "mdmini %s (%s%s)\n", version->version, version->commit, version->dirty ? ", dirty" : "");
-    md_log(c->log,
-           "ceilings  median of up to %d rounds (behind the check, where fewer than %d); spread: of its interval of 95 "
-           "%%\n"
-           "          confidence or more; data sheet: share of what the device says of itself; size: elements, or\n"
-           "          repetitions of what has none%s\n",
-           MD_CEILING_ROUNDS, MD_CEILING_FEWEST,
-           c->choice.quick ? "; --quick: tiny sizes, figures that mean nothing" : "");
+    md_log(
+        c->log,
+        "ceilings  median of up to %d rounds; spread: of its interval of 95 %% confidence or more; data sheet: share\n"
+        "          of what the device says of itself; size: elements, or repetitions of what has none%s\n",
+        MD_CEILING_ROUNDS, c->choice.quick ? "; --quick: tiny sizes, figures that mean nothing" : "");
     if (md_comm_size(c->choice.comm) > 1)
         md_log(c->log, "ranks     %d, joined by %s; times are those of the slowest\n", md_comm_size(c->choice.comm),
                md_comm_library(c->choice.comm));
