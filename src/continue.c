@@ -8,14 +8,19 @@
 
 #include "base/memory.h"
 #include "base/stream.h"
+#include "output/path.h"
 #include "output/schedule.h"
 
 static MdStatus check_there(const MdRecord *r, const char *path, int64_t n_frames, const char *option) {
     if (!path || n_frames == 0 || access(path, R_OK | W_OK) == 0) return MD_OK;
-    return md_fail(r->errors, MD_ERROR_INPUT,
-                   "%s: the trajectory of the run, of %lld frames, cannot be continued: %s; put it back, name its "
-                   "folder with output.directory, or go on without one: %s=0",
-                   path, (long long)n_frames, strerror(errno), option);
+    char *reason = md_copy_text(strerror(errno)), *folder = md_path_folder(r->resume.from);
+    md_fail(r->errors, MD_ERROR_INPUT,
+            "%s: the trajectory of the run, of %lld frames, cannot be continued: %s; put it back, name its folder with "
+            "output.directory (that of the restart file: %s), or go on without one: %s=0",
+            path, (long long)n_frames, reason, folder, option);
+    free(reason);
+    free(folder);
+    return MD_ERROR_INPUT;
 }
 
 /* The text of the report that stands there, and in it what follows on the key of its run; NULL: there is none. From malloc. */

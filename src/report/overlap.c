@@ -57,8 +57,8 @@ static void log_frames(MdRecord *r, const Overlap *o) {
 
 void md_overlap_log(MdRecord *r) {
     const Overlap o = find_overlap(r);
-    md_log(r->log, "\noutput    the steps spent %.3f s with it (%.2f%% of the loop), %lld rows of the table\n",
-           o.lost_s, 100 * o.lost_s / r->loop_seconds, (long long)r->written.n_rows);
+    md_log(r->log, "\noutput    the steps spent %.3f s with it (%.2f%% of the loop), %lld row%s of the table\n",
+           o.lost_s, 100 * o.lost_s / r->loop_seconds, (long long)r->written.n_rows, r->written.n_rows == 1 ? "" : "s");
     if (r->written.n_frames > 0) log_frames(r, &o);
 }
 

@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "base/version.h"
 #include "deck/table.h"
+#include "output/path.h"
 #include "report/advice.h"
 #include "report/averages.h"
 #include "report/continued.h"
@@ -244,13 +245,18 @@ static void log_resumed(MdRecord *r) {
     const MdResume *resume = &r->resume;
     const bool other_sums =
         !resume->difference && r->comm && r->config->reduce_accumulate != MD_ACCUMULATE_REPRODUCIBLE;
+    char *folder = md_path_folder(resume->from);
     char *line = md_format(
-        "at step %lld of run %s, by %s: %s%s%s%s%s", (long long)resume->from_step, resume->run_id, resume->from,
+        "at step %lld of run %s, by %s: %s%s%s%s%s%s", (long long)resume->from_step, resume->run_id, resume->from,
         resume->difference ? "statistically equivalent only, as " : "",
         resume->difference ? resume->difference : "the bits are those of a run that never stopped",
         other_sums ? " (those of energies on the same grid of domains alone)" : "",
         resume->same_list ? "" : "; list and forces are made anew",
-        resume->from_step < r->config->run_steps ? "" : "; all its steps are made, and a larger run.steps goes on");
+        resume->from_step < r->config->run_steps ? "" : "; all its steps are made, and a larger run.steps goes on",
+        md_path_same(folder, r->config->output_directory)
+            ? ""
+            : "; its files are those in output.directory, not those beside it");
+    free(folder);
     md_log_wrapped(r->log, "resumed  ", line);
     if (resume->reported) md_log(r->log, "         %s stays as it is, with the times of these steps\n", r->files.json);
     free(line);
@@ -262,8 +268,10 @@ void md_report_head(MdRecord *r) {
     log_tail(r);
     log_compilation(r);
     md_log(r->log, "output   ");
-    const char *files[] = {r->files.h5, r->files.xyz, r->files.json, r->files.csv, r->files.log};
-    for (int k = 0; k < 5; k++)
+    const bool is_kept = r->config->restart_every != 0 || r->resume.from; /* a restart file, at the end at the latest */
+    const char *files[] = {r->files.h5,  r->files.xyz, r->files.json,
+                           r->files.csv, r->files.log, is_kept ? r->files.restart : NULL};
+    for (int k = 0; k < 6; k++)
         if (files[k]) md_log(r->log, " %s", files[k]);
     md_log(r->log, "\n");
     if (r->resume.from) {
@@ -289,8 +297,8 @@ static void log_averages(MdRecord *r) {
     if (averages.n_rows == 0 || r->step == 0) return;
     md_log(r->log, "\naverages over the second half of the table (+-: standard error, by %d blocks)\n",
            MD_AVERAGE_BLOCKS);
-    md_log(r->log, "%lld rows, steps %lld to %lld", (long long)averages.n_rows, (long long)averages.from_step,
-           (long long)averages.to_step);
+    md_log(r->log, "%lld row%s, steps %lld to %lld", (long long)averages.n_rows, averages.n_rows == 1 ? "" : "s",
+           (long long)averages.from_step, (long long)averages.to_step);
     if (r->resume.from && averages.from_step <= r->resume.from_step)
         md_log(r->log, "; those up to step %lld are of earlier processes", (long long)r->resume.from_step);
     md_log(r->log, "\n");

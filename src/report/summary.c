@@ -105,7 +105,7 @@ bool md_record_lacks(const MdRecord *r, int option) { return r->lacking[option] 
 
 bool md_record_has_for_ranks(const MdRecord *r, int option) {
     return !r->comm && strncmp(md_option_name(option), "parallel.", 9) == 0 && !r->lacking[option] &&
-           md_deck_layer(r->deck, option) > 0;
+           md_deck_layer(r->deck, option) > (md_deck_before(r->deck) ? 1 : 0); /* that of a restart file has all */
 }
 
 /* What the deck gives in vain, and what, given or not, did nothing in the loop. */

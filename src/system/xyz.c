@@ -183,7 +183,9 @@ static void check_end(MdLines *lines, long long n_atoms) {
         if (strncmp(md_text_skip(line), "VEC", 3) == 0)
             md_lines_problem(lines, "`%.60s`: edges of the box in rows are not read; write Lattice=\"...\" in line 2",
                              line);
-        else md_lines_problem(lines, "`%.60s` follows the last of %lld atoms; a file holds one frame", line, n_atoms);
+        else
+            md_lines_problem(lines, "`%.60s` follows the last of %lld atoms; a file holds one frame: head -n %lld FILE",
+                             line, n_atoms, n_atoms + 2);
         return;
     }
 }

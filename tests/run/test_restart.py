@@ -231,6 +231,13 @@ def test_existing(checks, folder):
                        folder=folder / "moved", name="run")
     checks.that(done.code == 0 and (folder / "moved/run.log").read_text().count("resumed  ") == 3,
                 f"a folder that was moved: {done.last_lines()}")
+    done = program.run("--restart", "moved/run.restart", "run.steps=95", folder=folder)
+    checks.that(done.code == 2 and "output.directory (that of the restart file: moved), or" in done.stderr, f"from another folder: {done.stderr}")
+    done = program.run("--restart", "moved/run.restart", "run.steps=95", "output.frames_every=0", "output.xyz_every=0", folder=folder)
+    for text, has in (("; its files are those in output.directory, not those beside it", True), ("run.log run.restart resumed", True),
+                      ("not used by one process", False)):
+        checks.that(done.code == 0 and (text in head(done)) == has, f"from another folder: {text}: {done.code} {head(done)}")
+    checks.that("loop), 1 row of the table" in done.stdout, f"one row: {done.last_lines()}")
     # A new run is not resumed from files of the one before it.
     program.run(deck(folder, "run"), "run.steps=40", folder=folder)
     checks.that((folder / "run.restart.prev").exists(), "no restart file: then this test shows nothing")

@@ -8,7 +8,7 @@ from .definition import JOINT, OWN_POINTS, RANKS, StudyError, n_ranks, parts, sh
 from .fractions import fraction
 from .rungs import ladder_points, no_stage, without_points
 
-NO_KEY = "no such key; allowed: "  # of mdmini, which lists those of the section
+NO_KEY = "no such key; allowed: "  # of mdmini, which lists those of a section that has few
 
 
 @dataclass
