@@ -273,8 +273,9 @@ def scatter_note(view, system, points):
     lines, wide = [], [point for point in points if scatters(point)]
     if any(point["id"] == system["base"] for point in wide):
         slowest, fastest = extremes(view.base(system))
-        lines += [f"**The runs of the base scatter by a factor of {fastest / slowest:.1f}: ratios to it say little. Most "
-                  "likely something else ran on the machine, or its clocks changed: measure again on a quiet one, in more rounds.**", ""]
+        lines += [f"**The runs of the base scatter by a factor of {fastest / slowest:.1f}: intervals and outcomes allow "
+                  "for that where it came by chance, not where it hit one point more than others. Most likely something "
+                  "else ran on the machine, or its clocks changed: measure again on a quiet one, in more rounds.**", ""]
     others = [code(point["label"]) for point in wide if point["id"] != system["base"]]
     if others:
         lines += [f"Runs of one point that differ by a factor of more than {SCATTER}: {', '.join(others)}.", ""]
