@@ -51,20 +51,10 @@ void md_deck_doubt_all(MdDeck *deck) {
     for (int k = 0; k < MD_N_OPTIONS; k++) deck->doubtful[k] = true;
 }
 
-/* The names of all options called `key`, as `a.key, b.key`; NULL when there are none. */
-static char *names_of_key(const char *key) {
+/* The names of the options from first to end whose keys begin with the n letters of `key`, as `a.key, b.key`; NULL: none. */
+static char *names_like(int first, int end, const char *key, size_t n) {
     MdText names = {0};
-    for (int k = 0; k < MD_N_OPTIONS; k++)
-        if (strcmp(md_option_row(k)->key, key) == 0)
-            md_text_add(&names, "%s%s", names.length ? ", " : "", md_option_name(k));
-    return names.text;
-}
-
-/* The keys of a section that begin so: of `thermo`, `output.thermo_every`; NULL when there are none. */
-static char *names_behind(int section, const char *key) {
-    MdText names = {0};
-    const size_t n = strlen(key);
-    for (int k = section; k < md_section_end(section) && n > 2; k++)
+    for (int k = first; k < end; k++)
         if (strncmp(md_option_row(k)->key, key, n) == 0)
             md_text_add(&names, "%s%s", names.length ? ", " : "", md_option_name(k));
     return names.text;
@@ -76,8 +66,9 @@ static char *hint_at(int section, const char *name, const MdNearest *nearest) {
     char *whole = section < 0 ? NULL : md_format("%s.%s", md_option_row(section)->section, name);
     char *hint = whole ? md_foreign_name(whole) : NULL, *names = NULL;
     if (!hint && nearest->distance <= 1) hint = md_nearest_question(nearest->best);
-    if (!hint && section >= 0) names = names_behind(section, name);
-    if (!hint && !names) names = names_of_key(name);
+    const size_t n = strlen(name);
+    if (!hint && section >= 0 && n > 2) names = names_like(section, md_section_end(section), name, n); /* `thermo` */
+    if (!hint && !names) names = names_like(0, MD_N_OPTIONS, name, n + 1);
     if (!hint) hint = names ? md_nearest_question(names) : md_foreign_name(name);
     free(names);
     free(whole);
@@ -210,17 +201,13 @@ static void read_section(MdLayer *layer, char *line) {
 static void read_assignment(MdLayer *layer, char *line) {
     char *equal = strchr(line, '=');
     if (layer->section_unknown) return;
-    if (md_line_is_foreign_comment(line)) {
-        char *shown = md_show_text(line, strlen(line), MD_SHOW_VALUE);
-        md_layer_problem(layer, "read \"%s\"; comments begin with #", shown);
-        free(shown);
-        return;
-    }
-    if (!equal) {
-        char *shown = md_show_text(line, strlen(line), MD_SHOW_VALUE);
-        md_layer_problem(layer, "read \"%s\"; there is no \"=\": write key = value", shown);
-        free(shown);
-        md_deck_doubt_all(layer->deck);
+    const bool is_comment = md_line_is_foreign_comment(line);
+    if (is_comment || !equal) {
+        char *read = md_show_text(line, strlen(line), MD_SHOW_VALUE);
+        md_layer_problem(layer, "read \"%s\"; %s", read,
+                         is_comment ? "comments begin with #" : "there is no \"=\": write key = value");
+        free(read);
+        if (!is_comment) md_deck_doubt_all(layer->deck);
         return;
     }
     *equal = '\0';

@@ -120,16 +120,15 @@ void md_advice_log_fault(const MdRecord *r) {
     const MdPotential *potential = &r->plan.potential;
     double sigma;
     const int pair = smallest_pair(potential, &sigma);
-    char *why, *core = md_copy_text("");
-    if (sigma < 0.25) {
-        free(core);
-        core = md_format("; steps must be much shorter than the sigma of a pair, and that of types %d and %d is %.3g",
-                         pair / potential->n_types + 1, pair % potential->n_types + 1, sigma);
-    }
-    why = r->history.n > 0 && starts_too_close(&r->history.rows[0])
-              ? md_copy_text("atoms started too close to each other (see the warning at step 0)")
-              : md_format("run.timestep = %g is too large: take a smaller one (0.005 is usual near a temperature of 1)",
-                          r->config->run_timestep);
+    char *core = sigma >= 0.25 ? md_copy_text("")
+                               : md_format("; steps must be much shorter than the sigma of a pair, and that of types "
+                                           "%d and %d is %.3g",
+                                           pair / potential->n_types + 1, pair % potential->n_types + 1, sigma);
+    char *why =
+        r->history.n > 0 && starts_too_close(&r->history.rows[0])
+            ? md_copy_text("atoms started too close to each other (see the warning at step 0)")
+            : md_format("run.timestep = %g is too large: take a smaller one (0.005 is usual near a temperature of 1)",
+                        r->config->run_timestep);
     char *text = md_format("at step %lld: atom %d would have moved %.3g sigma in one step, the limit is %.3g. The "
                            "motion has become unstable: %s%s. Times are in sigma sqrt(m/epsilon) and temperatures in "
                            "epsilon/k, not in femtoseconds and kelvin (inputs/README.md, Units). What was written up "
@@ -143,23 +142,16 @@ void md_advice_log_fault(const MdRecord *r) {
 }
 
 void md_advice_log_verdict(const MdRecord *r, MdVerdict verdict, MdStatus status) {
-    char *text = md_copy_text(md_verdict_text(verdict));
-    if (verdict == MD_VERDICT_NOT_CHECKED) {
-        free(text);
-        const char *none = md_verdict_text(verdict);
-        if (r->config->report_verify != MD_ON)
-            text = md_format("%s - forces were compared with nothing, and neither energy nor momentum was judged: "
-                             "report.verify = off; run with report.verify = on",
-                             none);
-        else if (status == MD_STOPPED)
-            text = md_format("%s - forces at the last step, energy and momentum are judged at the end, and the run was "
-                             "stopped before it: resume it by the command above",
-                             none);
-        else
-            text = md_format("%s - forces at the last step, energy and momentum are judged at the end, and the run did "
-                             "not get there: see the error",
-                             none);
-    }
+    const char *why = "";
+    if (verdict == MD_VERDICT_NOT_CHECKED)
+        why = r->config->report_verify != MD_ON
+                  ? " - forces were compared with nothing, and neither energy nor momentum was judged: report.verify = "
+                    "off; run with report.verify = on"
+              : status == MD_STOPPED ? " - forces at the last step, energy and momentum are judged at the end, and the "
+                                       "run was stopped before it: resume it by the command above"
+                                     : " - forces at the last step, energy and momentum are judged at the end, and the "
+                                       "run did not get there: see the error";
+    char *text = md_format("%s%s", md_verdict_text(verdict), why);
     md_log(r->log, "\n");
     md_log_wrapped(r->log, "verdict:", text);
     free(text);
