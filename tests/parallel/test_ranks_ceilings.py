@@ -16,7 +16,7 @@ SOURCE = Path(os.environ.get("MDMINI_SOURCE", Path(__file__).parents[2]))
 PEERS = ["--ceilings", "peers", "--quick", "output.existing=overwrite"]
 BESIDE = ("MPI, ", "all-reduce", "staged, ")  # rows that need no GPU that another can access
 IS_EMULATED = "emulated GPU" in program.run("--device", folder=".").stdout
-SHIM = os.environ.get("CORRUPTING_MPI_LIBRARY")  # none where the sanitizers want LD_PRELOAD for themselves
+SHIM = program.layer("CORRUPTING_MPI_LIBRARY")
 # Faults of kernels, a copy that does not come (bytes) and messages that are wrong (bytes), several at once: in each
 # turn these rows must fail, and no other; so each fails by its own fault. With --quick each size of a copy has a number
 # of elements of its own.

@@ -243,7 +243,7 @@ def test_which(checks, folder):
 
 def test_nodes(checks, folder):
     """Ranks that have names of two nodes: auto takes NCCL, which finds its way between them."""
-    library, sizes = os.environ.get("OTHER_NODES"), [n for n in (4, 2) if "nccl" in ranks.transports(n)]
+    library, sizes = program.layer("OTHER_NODES"), [n for n in (4, 2) if "nccl" in ranks.transports(n)]
     if not library or not sizes:
         print("test_nodes: not run: nothing plays two nodes, or there is no NCCL")
         return

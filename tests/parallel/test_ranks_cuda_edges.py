@@ -8,6 +8,7 @@ import os
 
 import numpy
 
+import program
 import ranks
 import test_ranks_bits as bits
 import test_ranks_edges as edges
@@ -105,7 +106,7 @@ def test_crowded_border(checks, folder):
 
 def test_slow_disk(checks, folder):
     """Rank 0 has no slot left for a frame while a list that has just been made turns out to be too small: all ranks look, or none."""
-    library = os.environ.get("SLOW_DISK")
+    library = program.layer("SLOW_DISK")
     if not library or "direct" not in ranks.transports(2):
         print("test_slow_disk: not run: nothing makes the disk slow, or there are not enough GPUs")
         return

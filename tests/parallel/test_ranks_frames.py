@@ -116,13 +116,13 @@ def test_full_disk(checks, folder):
 
 def test_lost(checks, folder):
     """The disk loses what one rank has written, which is known when that is brought to the disk: the run fails, whatever the others have."""
-    if "SLOW_DISK" not in os.environ:
-        print("test_lost: not run: nothing makes the disk lose what is written")
+    slow_disk = program.layer("SLOW_DISK")
+    if not slow_disk:
         return
     name = deck(folder, "lost", run={"steps": 20})
     for rank in ("2", None):
         environment = {"MDMINI_TEST_LOST_RANK": rank} if rank else {}
-        done = ranks.run(4, name, ALL, "output.existing=overwrite", folder=folder, name="lost", LD_PRELOAD=os.environ["SLOW_DISK"], **environment)
+        done = ranks.run(4, name, ALL, "output.existing=overwrite", folder=folder, name="lost", LD_PRELOAD=slow_disk, **environment)
         told = [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
         checks.that((done.code, len(told)) == ((4, 1) if rank else (0, 0)), f"lost by {rank}: exit code {done.code}, {done.last_lines()}")
         if rank and told:

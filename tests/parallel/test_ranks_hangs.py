@@ -102,15 +102,14 @@ def test_silent(checks, folder):
 def test_silent_writer(checks, folder):
     """Rank 0 stopped while it writes, and all others wait until it has written: for a commit, or for the end, by threads of their own; or
     for their part of a frame."""
-    if "SLOW_DISK" not in os.environ:
-        print("test_silent_writer: not run: there is no layer that delays (sanitizers have no room for it)")
+    slow_disk = program.layer("SLOW_DISK")
+    if not slow_disk:
         return
     for what, pipeline, words in (("commit", "on", ["restart.every=8", "output.slots=8"]),
                                   ("end", "on", ["restart.every=0", "output.slots=16", "run.steps=16"]),
                                   ("frame", "off", ["restart.every=8", "parallel.frames=all"])):
         deck = endless(folder, what, pipeline=pipeline, frames_every=1, velocities_every=1, images_every=1)
-        started = ranks.start(3, deck, "parallel.timeout=2", *words, folder=folder,
-                              LD_PRELOAD=os.environ["SLOW_DISK"])
+        started = ranks.start(3, deck, "parallel.timeout=2", *words, folder=folder, LD_PRELOAD=slow_disk)
         wait_for(folder / f"{what}.csv", lines=2)  # the loop begins
         time.sleep(random.uniform(0.1, 0.4))
         pids, begun = started.processes(), time.monotonic()
@@ -123,13 +122,13 @@ def test_silent_writer(checks, folder):
 
 def test_slow_disk(checks, folder):
     """Who writes for longer than parallel.timeout is there, and is waited for: in a commit for a restart file, or by time."""
-    if "SLOW_DISK" not in os.environ:
-        print("test_slow_disk: not run: there is no layer that delays (sanitizers have no room for it)")
+    slow_disk = program.layer("SLOW_DISK")
+    if not slow_disk:
         return
     once = ["output.frames_every=100000", "output.thermo_every=100000", "output.velocities_every=0", "output.images_every=0"]
     for what, words, slow in (("sync", ["run.steps=20"], "SYNC"),
                               ("timed", [*once, "run.steps=16000", "restart.every=0", "output.commit_seconds=1"], "FLUSH")):
-        done = ranks.run(3, endless(folder, what), *words, "parallel.timeout=2", folder=folder, LD_PRELOAD=os.environ["SLOW_DISK"],
+        done = ranks.run(3, endless(folder, what), *words, "parallel.timeout=2", folder=folder, LD_PRELOAD=slow_disk,
                          **{f"MDMINI_TEST_{slow}_S": "4"})
         checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{what}: {done.code}, {done.last_lines()}")
 
@@ -226,9 +225,8 @@ def test_nccl(checks, folder):
 
 def test_late_messages(checks, folder):
     """With a layer in front of MPI that delays at random: the same bits, and the run ends."""
-    shim = os.environ.get("DELAYING_MPI")
+    shim = program.layer("DELAYING_MPI")
     if not shim:
-        print("test_late_messages: not run: there is no layer that delays (sanitizers have no room for it)")
         return
     os.environ["DELAYING_MPI_COUNTS"] = str(folder / "late")
     ranks.ENVIRONMENT["LD_PRELOAD"] = shim

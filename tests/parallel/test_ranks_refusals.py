@@ -211,7 +211,7 @@ def test_unknown_number(checks, folder):
     """A launcher that does not say how many it has started, as prterun, which sets less than the mpirun that is made of it: MPI is asked.
     Where it sees one alone, and there are others, these say so."""
     folder, mdmini, script = Path(folder), os.environ["MDMINI"], Path(folder) / "rank.sh"
-    deck, mpich_5 = small_deck(folder), os.environ.get("MPICH_5")
+    deck, mpich_5 = small_deck(folder), program.layer("MPICH_5")
     whole = program.run(deck, "run.backend=cpu", "output.name=whole", folder=folder, name="whole")
     if "PMIX_RANK" not in subprocess.run([ranks.LAUNCHER, "-n", "1", "env"], env={**os.environ, **ranks.ENVIRONMENT},
                                          capture_output=True, text=True).stdout:

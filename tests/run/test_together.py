@@ -99,8 +99,7 @@ def without_locks(folder, words, flock=None, locks=None, **more):
 def test_no_locks(checks, folder):
     """A file system without locks: the run works and says so; what cannot work is refused before a file is made. A file system that
     has locks still gets them."""
-    if "NO_LOCKS" not in os.environ:
-        print("test_no_locks: not run: there is no layer without locks (sanitizers have no room for it)")
+    if not program.layer("NO_LOCKS"):
         return
     name = deck(folder, "m", output={"existing": "overwrite"})
     before, note = contents(folder), "locks     the file system has none ("

@@ -22,6 +22,15 @@ def program():
     return path
 
 
+def layer(name):
+    """The library that the environment names, for LD_PRELOAD; None, with the reason, where it is not built."""
+    path = os.environ.get(name)
+    if path and os.path.exists(path):
+        return path
+    print(f"not run: what needs {name}, which is not built: sanitizers want LD_PRELOAD for themselves")
+    return None
+
+
 class Result:
     """Exit code, text, and what the run NAME left in its folder."""
 
