@@ -1,5 +1,6 @@
 /* Planning: the deck, checked against this machine. Nothing large is allocated, no file is touched. */
 #define _POSIX_C_SOURCE 200809L
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +120,7 @@ static bool are_threads_given(const MdRecord *r) {
 }
 
 /* What run.threads = auto took for one process under a quota, or one that its launcher has bound: mpirun does so without
- * being asked. */
+ * being asked. OpenMP knows the processors from before it took places. */
 static void tell_threads(MdRecord *r) {
     const double quota = md_cgroup_cpu().processors;
     const int n = r->machine.n_threads, n_processors = md_threads_processors();
@@ -130,7 +131,7 @@ static void tell_threads(MdRecord *r) {
     if (md_cgroup_share(quota, 1) < n_processors)
         md_choices_add(&r->choices, "run.threads", value,
                        "the quota of its control group is the time of %.3g of %d processors", quota, n_processors);
-    else if (md_launcher_is_there() && n_processors < n_there)
+    else if (md_launcher_is_there() && n_processors == omp_get_num_procs() && n_processors < n_there)
         md_choices_add(&r->choices, "run.threads", value,
                        "its launcher has bound the process to %d of %ld processors (mpirun --bind-to none does not)",
                        n_processors, n_there);

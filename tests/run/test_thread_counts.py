@@ -40,21 +40,23 @@ def test_counts(checks, folder):
 
 
 def test_bound(checks, folder):
-    """A launcher that binds a process to a core takes its threads, and the log tells; not where the number is given."""
+    """A launcher that binds a process to a core takes its threads, and the log tells; not where the number is given, or places of OpenMP
+    took them."""
     program.write_deck(folder, "small", system={"cells": 4, "density": 0.8}, run={"steps": 2}, output={"frames_every": 0, "existing": "overwrite"})
     allowed = os.sched_getaffinity(0)
+    one = {min(allowed)}
     if len(allowed) < 2:
         print("test_bound: not run: there is one processor")
         return
     number = os.environ.pop("OMP_NUM_THREADS", None)
     told = "run.threads = 1: its launcher has bound the process to 1 of"
-    os.sched_setaffinity(0, {min(allowed)})
     launched = {"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0"}
-    for words, environment, is_told in ((["run.backend=cpu"], launched, True), (["run.backend=cpu"], {}, False),
-                                        (["run.backend=cpu", "run.threads=1"], launched, False)):
-        done = run(folder, "small.txt", *words, **environment)
+    for cpus, words, environment, is_told in ((one, [], launched, True), (one, [], {}, False), (one, ["run.threads=1"], launched, False),
+                                              (allowed, [], {**launched, "OMP_PLACES": str(one)}, False)):
+        os.sched_setaffinity(0, cpus)
+        done = run(folder, "small.txt", "run.backend=cpu", *words, **environment)
         checks.that(done.returncode == 0 and "1 thread," in done.stdout and (told in done.stdout) == is_told,
-                    f"bound, {words}: {done.returncode} {done.stdout[-1500:]} {done.stderr[-200:]}")
+                    f"bound, {words} {environment}: {done.returncode} {done.stdout[-1500:]} {done.stderr[-200:]}")
     os.sched_setaffinity(0, allowed)
     if number:
         os.environ["OMP_NUM_THREADS"] = number
@@ -98,8 +100,8 @@ def test_quota(checks, folder):
     checks.that("control group" not in auto, f"more than enough: {auto}")
     del ranks.ENVIRONMENT["OMP_NUM_THREADS"]
     done = ranks.run(2, "small.txt", folder=folder, **quota(folder, 0.5))
-    checks.that(done.code == 0 and (n < 4 or "the quota of the control group of 2 processes is the time of 0.5 processors" in done.stdout),
-                f"two ranks: {done.code} {done.stdout}")
+    told = f"2 processes share {n} processor" if n < 4 else "the quota of the control group of 2 processes is the time of 0.5 processors"
+    checks.that(done.code == 0 and f"run.threads = 1: {told}" in done.stdout, f"two ranks: {done.code} {done.stdout}")
     ranks.ENVIRONMENT["OMP_NUM_THREADS"] = "1"
 
 
