@@ -5,7 +5,6 @@ only the emulation can be told."""
 import json
 import os
 import signal
-import time
 from pathlib import Path
 
 import program
@@ -168,9 +167,8 @@ def test_ends(checks, folder):
     for kind, told in ((signal.SIGKILL, ""), (signal.SIGSTOP, ") of 2 did not answer for 1 s")) * IS_EMULATED:
         started = ranks.start(2, "--ceilings", "peers", "run.backend=cuda", "parallel.timeout=1", folder=folder,
                               **ranks.GPUS)
-        running = started.wait_for_all(2)
-        time.sleep(1)
-        os.kill(running[1], kind)
+        program.wait_until(lambda: b"joined by" in os.pread(started.stdout.fileno(), 4096, 0), "the ranks are joined")
+        os.kill(started.processes()[1], kind)
         done = started.wait(folder, "ceilings", 300)
         checks.that(done.code not in (0, None) and told in done.stderr, f"{kind}: {done.code}, {done.last_lines()}")
 
