@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/stop.h"
+#include "deck/table.h"
 #include "microbench/microbench.h"
 #include "parallel/comm.h"
 #include "parallel/comm_mpi.h"
@@ -21,22 +22,32 @@
 
 /* The command, as it can be pasted into a shell. */
 static char *join_arguments(int n, char *const *arguments) {
-    char *text = md_copy_text("mdmini");
+    MdText text = {0};
+    md_text_add(&text, "mdmini");
     for (int k = 0; k < n; k++) {
-        char *word = md_shell_word(arguments[k]), *longer = md_format("%s %s", text, word);
+        char *word = md_shell_word(arguments[k]);
+        md_text_add(&text, " %s", word);
         free(word);
-        free(text);
-        text = longer;
     }
-    return text;
+    return md_text_take(&text);
 }
 
-/* Whether a word asks for what makes no steps and measures nothing. */
+/* The words that are no layers. Those that run nothing make no steps and measure nothing. */
+static const struct {
+    const char *text;
+    bool has_value, runs_nothing;
+} words[] = {{"--bench", true, false},         {"--ceilings", false, false},    {"--check", false, true},
+             {"--device", false, true},        {"--help", false, true},         {"-h", false, true},
+             {"--list-ceilings", false, true}, {"--list-options", false, true}, {"--list-variants", false, true},
+             {"--melt", true, false},          {"--quick", false, false},       {"--recover", true, true},
+             {"--restart", true, false},       {"--version", false, true}};
+enum { N_WORDS = sizeof words / sizeof *words };
+
+/* Whether a word runs nothing, be it with a format behind it. */
 static bool runs_nothing(char *const *argv) {
-    static const char *const words[] = {"--check", "--device", "--help", "-h", "--list-", "--recover", "--version"};
     for (int k = 1; argv[0] && argv[k]; k++)
-        for (size_t w = 0; w < sizeof words / sizeof *words; w++)
-            if (strncmp(argv[k], words[w], strlen(words[w])) == 0) return true;
+        for (int w = 0; w < N_WORDS; w++)
+            if (words[w].runs_nothing && strncmp(argv[k], words[w].text, strlen(words[w].text)) == 0) return true;
     return false;
 }
 
@@ -184,20 +195,16 @@ static int64_t read_steps(const char *text) {
 }
 
 static char *nearest_argument(const char *argument) {
-    static const char *const arguments[] = {
-        "--bench",         "--ceilings", "--check", "--device",  "--help",    "--list-ceilings", "--list-options",
-        "--list-variants", "--melt",     "--quick", "--recover", "--restart", "--version"};
     MdNearest nearest = md_nearest_begin(argument);
-    for (size_t k = 0; k < sizeof arguments / sizeof *arguments; k++) md_nearest_offer(&nearest, arguments[k]);
+    for (int w = 0; w < N_WORDS; w++)
+        if (words[w].text[1] == '-') md_nearest_offer(&nearest, words[w].text);
     return md_nearest_question(md_nearest_name(&nearest));
 }
 
 /* Why main takes nothing of an argument that begins with `-`; next: the one after it, or NULL. */
 static void refuse_argument(const char *argument, const char *next, FILE *stream) {
-    static const char *const with_value[] = {"--bench", "--melt", "--restart", "--recover"};
     bool known = false;
-    for (size_t k = 0; k < sizeof with_value / sizeof with_value[0]; k++)
-        known = known || strcmp(argument, with_value[k]) == 0;
+    for (int w = 0; w < N_WORDS; w++) known = known || (words[w].has_value && strcmp(argument, words[w].text) == 0);
     fprintf(stream, "mdmini: error: ");
     if (!known) {
         char *question = nearest_argument(argument);

@@ -48,28 +48,6 @@ char *md_format(const char *format, ...) {
     return text;
 }
 
-char *md_shell_word(const char *text) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-    if (*text && text[strspn(text, plain)] == '\0') return md_copy_text(text);
-    char *word = md_format("'");
-    for (const char *rest = text; *rest;) {
-        const int length = (int)strcspn(rest, "'");
-        char *longer = md_format("%s%.*s%s", word, length, rest, rest[length] ? "'\\''" : "");
-        free(word);
-        word = longer;
-        rest += length + (rest[length] != '\0');
-    }
-    char *closed = md_format("%s'", word);
-    free(word);
-    return closed;
-}
-
-char *md_shell_path(const char *path) {
-    char *file = md_format("%s%s", *path == '-' ? "./" : "", path), *word = md_shell_word(file);
-    free(file);
-    return word;
-}
-
 uint64_t md_host_memory_peak_bytes(void) {
     struct rusage usage;
     if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;

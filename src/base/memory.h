@@ -23,12 +23,6 @@ char *md_copy_text(const char *text);
 /* printf into memory from malloc; free with free(). */
 char *md_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A text as one word of a command for a POSIX shell, quoted where it needs that; free with free(). */
-char *md_shell_word(const char *text);
-
-/* The same for a path, which no program takes for an option: -x is ./-x. */
-char *md_shell_path(const char *path);
-
 /* Largest resident set so far, in bytes. */
 uint64_t md_host_memory_peak_bytes(void);
 

@@ -88,4 +88,9 @@ char *md_text_take(MdText *text);
 char *md_show_text(const char *text, size_t n, size_t limit);
 enum { MD_SHOW_VALUE = 60, MD_SHOW_PATH = 4096 }; /* limits */
 
+/* A text as one word of a command for a POSIX shell, quoted where it needs that; from malloc. */
+char *md_shell_word(const char *text);
+/* The same for a path, which no program takes for an option: -x is ./-x. */
+char *md_shell_path(const char *path);
+
 #endif

@@ -1,6 +1,7 @@
-/* Words for messages: text that grows, and what was read made fit to show. */
+/* Words for messages: text that grows, what was read made fit to show, commands for a shell. */
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "deck/table.h"
@@ -45,4 +46,22 @@ char *md_show_text(const char *text, size_t n, size_t limit) {
         md_text_add(&shown, c < 0x20 || c == 0x7f ? "\\x%02x" : "%c", c);
     }
     return md_text_take(&shown);
+}
+
+char *md_shell_word(const char *text) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    if (*text && text[strspn(text, plain)] == '\0') return md_copy_text(text);
+    MdText word = {0};
+    md_text_add(&word, "'");
+    for (; *text; text++)
+        if (*text == '\'') md_text_add(&word, "'\\''");
+        else md_text_add(&word, "%c", *text);
+    md_text_add(&word, "'");
+    return md_text_take(&word);
+}
+
+char *md_shell_path(const char *path) {
+    char *file = md_format("%s%s", *path == '-' ? "./" : "", path), *word = md_shell_word(file);
+    free(file);
+    return word;
 }

@@ -13,6 +13,7 @@
 #include "base/checksum.h"
 #include "base/memory.h"
 #include "base/nearest.h"
+#include "deck/table.h"
 #include "output/path.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "restart files are written as numbers lie in memory");

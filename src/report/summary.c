@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "deck/table.h"
 #include "output/pipeline.h"
 #include "report/advice.h"
 #include "report/averages.h"

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/stream.h"
+#include "deck/table.h"
 
 /* A copy, as reading changes the text. */
 static char *copy_bytes(const char *text, size_t size) {
