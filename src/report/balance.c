@@ -47,18 +47,6 @@ void md_balance_gather(const MdComm *comm, const MdStatistics *own, MdBalance *b
     md_free(all);
 }
 
-void md_balance_gather_gpus(const MdComm *comm, const MdMachine *machine, MdBalance *balance) {
-    MdRankGpu own = {.number = machine->device_total_bytes > 0 ? machine->device_number : -1,
-                     .n_seen = machine->n_devices};
-    double none = own.number < 0;
-    if (!comm) return;
-    md_comm_largest(comm, &none, 1);
-    if (none != 0) return;
-    memcpy(own.uuid, machine->device_uuid, sizeof own.uuid);
-    balance->gpus = md_alloc((size_t)md_comm_size(comm), sizeof own, "GPUs of the ranks");
-    md_comm_gather(comm, &own, sizeof own, balance->gpus);
-}
-
 static bool share_a_host(const MdComm *comm, int rank, int other) {
     return strcmp(md_comm_host(comm, rank), md_comm_host(comm, other)) == 0;
 }
@@ -76,21 +64,31 @@ int md_balance_count_hosts(const MdComm *comm) {
 }
 
 /* GPUs are told apart by their UUIDs: the number is 0 for all ranks where each sees its own GPU alone. */
-static bool share_a_gpu(const MdComm *comm, const MdRankGpu *gpus, int rank, int other) {
-    return share_a_host(comm, rank, other) && strcmp(gpus[rank].uuid, gpus[other].uuid) == 0;
-}
-
 static int first_on_gpu(const MdComm *comm, const MdRankGpu *gpus, int rank) {
     int first = 0;
-    while (!share_a_gpu(comm, gpus, rank, first)) first++;
+    while (!share_a_host(comm, rank, first) || strcmp(gpus[rank].uuid, gpus[first].uuid) != 0) first++;
     return first;
+}
+
+void md_balance_gather_gpus(const MdComm *comm, const MdMachine *machine, MdBalance *balance) {
+    MdRankGpu own = {.number = machine->device_total_bytes > 0 ? machine->device_number : -1,
+                     .n_seen = machine->n_devices};
+    double none = own.number < 0;
+    if (!comm) return;
+    md_comm_largest(comm, &none, 1);
+    if (none != 0) return;
+    memcpy(own.uuid, machine->device_uuid, sizeof own.uuid);
+    balance->gpus = md_alloc((size_t)md_comm_size(comm), sizeof own, "GPUs of the ranks");
+    md_comm_gather(comm, &own, sizeof own, balance->gpus);
+    for (int rank = 0; rank < md_comm_size(comm); rank++)
+        balance->gpus[rank].first = first_on_gpu(comm, balance->gpus, rank);
 }
 
 /* Whether the number of its GPU is that of another on its host as well. */
 static bool is_ambiguous(const MdComm *comm, const MdRankGpu *gpus, int rank) {
     for (int other = 0; other < md_comm_size(comm); other++)
         if (gpus[rank].number == gpus[other].number && share_a_host(comm, rank, other) &&
-            !share_a_gpu(comm, gpus, rank, other))
+            gpus[rank].first != gpus[other].first)
             return true;
     return false;
 }
@@ -126,22 +124,22 @@ static double least_atoms(const MdConfig *config) {
 static bool sees_idle_gpu(const MdComm *comm, const MdRankGpu *gpus, int rank) {
     int n_used = 0;
     for (int other = 0; other < md_comm_size(comm); other++)
-        n_used += share_a_host(comm, rank, other) && first_on_gpu(comm, gpus, other) == other;
+        n_used += share_a_host(comm, rank, other) && gpus[other].first == other;
     return n_used < gpus[rank].n_seen;
 }
 
 /* The first rank that shares the GPU of a rank before it, while it sees an idle one or not; -1: there is none. */
 static int find_sharing(const MdComm *comm, const MdRankGpu *gpus, bool beside_idle) {
     for (int rank = 1; gpus && rank < md_comm_size(comm); rank++)
-        if (first_on_gpu(comm, gpus, rank) < rank && sees_idle_gpu(comm, gpus, rank) == beside_idle) return rank;
+        if (gpus[rank].first < rank && sees_idle_gpu(comm, gpus, rank) == beside_idle) return rank;
     return -1;
 }
 
 char *md_balance_warning(const MdComm *comm, const MdConfig *config, const MdRankGpu *gpus) {
     const int rank = find_sharing(comm, gpus, true);
     if (rank < 0) return NULL;
-    return md_format("ranks %d and %d share GPU %d of %s, and another GPU there is idle: %s",
-                     first_on_gpu(comm, gpus, rank), rank, gpus[rank].number, md_comm_host(comm, rank),
+    return md_format("ranks %d and %d share GPU %d of %s, and another GPU there is idle: %s", gpus[rank].first, rank,
+                     gpus[rank].number, md_comm_host(comm, rank),
                      config->run_device == MD_AUTO_INT
                          ? "show all ranks the same GPUs in the same order (CUDA_VISIBLE_DEVICES)"
                          : "with run.device = auto each rank takes another one");

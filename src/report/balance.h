@@ -27,6 +27,7 @@ typedef struct MdRankGpu {
     char uuid[48];
     int32_t number; /* as CUDA counts on its host */
     int32_t n_seen; /* GPUs that the rank sees */
+    int32_t first;  /* the first rank on this GPU */
 } MdRankGpu;
 
 typedef struct MdBalance {
