@@ -99,13 +99,7 @@ const char *md_kind_word(MdOptionKind kind) {
     return words[kind];
 }
 
-/* Words that a choice had before, and those that mean the same now. */
-static const struct { const char *name, *was, *is; } former_words[] = {{"output.xyz_velocities", "on", "velo"}};
-
 int md_option_word(const MdOptionRow *row, const char *word) {
-    for (size_t k = 0; k < sizeof former_words / sizeof *former_words; k++)
-        if (strcmp(former_words[k].name, row->name) == 0 && strcmp(former_words[k].was, word) == 0)
-            word = former_words[k].is;
     for (int value = 0; row->words[value]; value++)
         if (strcmp(row->words[value], word) == 0) return value;
     return -1;

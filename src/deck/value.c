@@ -115,6 +115,12 @@ static bool read_time(const MdOptionRow *row, const char *text, double *value) {
     return in_range(row, *value);
 }
 
+/* Once output.xyz_velocities had the word on for velo. */
+static int read_choice(const MdOptionRow *row, const char *word) {
+    const bool is_former = strcmp(row->name, "output.xyz_velocities") == 0 && strcmp(word, "on") == 0;
+    return md_option_word(row, is_former ? "velo" : word);
+}
+
 /* Entry k of a list. */
 static bool read_entry(const MdOptionRow *row, const char *word, int k, MdValue *value) {
     if (row->type == MD_TYPE_REALS) return read_real(row, word, &value->reals.values[k]);
@@ -236,7 +242,7 @@ char *md_value_read(const MdOptionRow *row, const char *text, const char *folder
         else ok = read_real(row, text, &value->real);
         break;
     case MD_TYPE_TIME: ok = read_time(row, text, &value->real); break;
-    case MD_TYPE_CHOICE: ok = (value->choice = md_option_word(row, text)) >= 0; break;
+    case MD_TYPE_CHOICE: ok = (value->choice = read_choice(row, text)) >= 0; break;
     case MD_TYPE_CHOICES:
     case MD_TYPE_INTS:
     case MD_TYPE_REALS: return automatic ? NULL : read_list(row, text, value);
