@@ -25,7 +25,7 @@ static bool has(const MdH5md *file, int quantity) { return file->series[quantity
 
 /* What cannot change in the middle of a file. */
 static bool fits(const MdH5md *old, const MdH5mdSpec *spec, MdErrors *errors) {
-    const char *problem = NULL;
+    const char *what = "", *problem = NULL;
     if (strcmp(old->run_id, spec->run_id) != 0) problem = "holds frames of another run";
     else if (old->spec.n_atoms != spec->n_atoms) problem = "holds another number of particles";
     else if (old->spec.unwrapped != spec->unwrapped) problem = "output.unwrapped cannot change within a file";
@@ -34,12 +34,10 @@ static bool fits(const MdH5md *old, const MdH5mdSpec *spec, MdErrors *errors) {
         problem =
             "images go with positions from the first frame to the last: output.images_every cannot be turned on or "
             "off within a file";
-    else if (*old->elsewhere)
-        return md_fail(errors, MD_ERROR_INPUT,
-                       "%s: %s has its numbers in other files: take them into this one (h5repack -l CONTI), or go on "
-                       "without it: output.frames_every=0",
-                       old->path, old->elsewhere) == MD_OK;
-    if (problem) md_fail(errors, MD_ERROR_INPUT, "%s: %s", old->path, problem);
+    else if (*(what = old->elsewhere))
+        problem = " has its numbers in other files: take them into this one (h5repack -l CONTI), or go on without it: "
+                  "output.frames_every=0";
+    if (problem) md_fail(errors, MD_ERROR_INPUT, "%s: %s%s", old->path, what, problem);
     return !problem;
 }
 
