@@ -14,8 +14,8 @@ typedef struct MdSimulation {
     MdRecord record;
     MdConfig resolved; /* what record.config points to */
     MdSystem *system;
-    int32_t *
-        all_types; /* of all processes, on rank 0, for the files of frames; NULL: the system has them, or there are none */
+    /* Of all processes, on rank 0, for the files of frames; NULL: the system has them, or there are none. */
+    int32_t *all_types;
     void *context; /* of the backend */
     MdPipeline *pipeline;
     MdTrace *trace;       /* NULL when not asked for */

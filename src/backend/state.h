@@ -28,8 +28,7 @@ struct MdState {
     bool same_list;
     int64_t step;        /* that the state belongs to */
     const int32_t *type; /* loading: [n], of the rows of this process */
-    const char *
-        path; /* loading: the file, for md_range_check of what is used as a count or an index; and where its words go */
+    const char *path;    /* loading: the file, for md_range_check of what is used as a count or an index */
     MdErrors *errors;
     /* Begins a section of so many rows of this process, or finds it: an error when it is not there or of another size. n_rows =
      * MD_STATE_COMMON: one row, which is the same in all processes. */

@@ -201,8 +201,8 @@ typedef struct MdCpuKernels {
     void (*look_ahead)(MdCpuContext *c, double time); /* built_at: where atoms will be by then; not wrapped */
     void (*wrap)(MdCpuContext *c); /* built_at into the box, and positions by as many boxes; images */
     void (*find_displacements)(MdCpuContext *c);
-    void (*compute_forces)(MdCpuContext *c, bool with_energy, int64_t begin,
-                           int64_t end); /* of blocks as block_order has them */
+    /* Of blocks as block_order has them. */
+    void (*compute_forces)(MdCpuContext *c, bool with_energy, int64_t begin, int64_t end);
     void (*sum)(MdCpuContext *c);
     void (*fill_candidates)(MdCpuContext *c);
     int64_t (*build_rows)(MdCpuContext *c); /* returns the longest row, which may exceed the capacity */
@@ -229,8 +229,8 @@ void md_cpu_first_cells(const MdBox *box, double range, int32_t cells[3], int32_
 void md_cpu_make_grid(MdCpuContext *c);   /* collective */
 void md_cpu_divide_grid(MdCpuContext *c); /* n_cells, first_cell and the domain, by the grid */
 void md_cpu_find_cell(const MdCpuContext *c, int64_t i, int32_t at[3]); /* of the atom, in the grid */
-int32_t md_cpu_cell_number(const MdCpuContext *c,
-                           const int32_t at[3]); /* among those of this rank; at: as of first_cell */
+/* Among those of this rank; at: as of first_cell. */
+int32_t md_cpu_cell_number(const MdCpuContext *c, const int32_t at[3]);
 int64_t md_cpu_count_cells(const MdCpuContext *c);
 /* Most cells of a grid. */
 static inline int64_t md_cpu_cells_limit(int64_t n_atoms) {
@@ -255,8 +255,8 @@ uint64_t md_cpu_halo_bytes(const MdCpuContext *c); /* for halo_room copies, and 
 
 /* migrate.c: each atom to the rank that owns its place; c->position are the places of the build. Collective. */
 void md_cpu_migrate(MdCpuContext *c);
-uint64_t md_cpu_migrate_bytes(
-    MdCpuContext *c); /* for a moment at the first list, where nearly all atoms go somewhere */
+/* For a moment at the first list, where nearly all atoms go somewhere. */
+uint64_t md_cpu_migrate_bytes(MdCpuContext *c);
 
 /* Positions become the places of the build, for those who make cells and list, and the other way round. */
 void md_cpu_trade_places(MdCpuContext *c);

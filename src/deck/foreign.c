@@ -10,10 +10,10 @@
 #include "deck/table.h"
 
 typedef struct Foreign {
-    const char
-        *of; /* NULL: names of keys and sections, commands; an option: its values; "*": those of any that has `meant` */
-    const char
-        *words; /* with blanks between them, of small letters, without _ and -; `section.key`: not in another section */
+    /* NULL: names of keys and sections, commands; an option: its values; "*": those of any that has `meant`. */
+    const char *of;
+    /* With blanks between them, of small letters, without _ and -; `section.key`: not in another section. */
+    const char *words;
     const char *meant, *lacks; /* one of the two */
 } Foreign;
 

@@ -45,8 +45,8 @@ typedef struct MdH5mdSpec {
 typedef struct MdH5mdKept {
     int64_t last_step[MD_H5MD_N_QUANTITIES]; /* of each quantity */
     int64_t n_frames;                        /* that it has of positions up to there, at least */
-    const char
-        *aside; /* a free name: of the file as it was, where it is written anew and holds what others have added */
+    /* A free name: of the file as it was, where it is written anew and holds what others have added. */
+    const char *aside;
 } MdH5mdKept;
 
 /* Where the particles of a frame lie in the file: atom i begins piece_bytes * (i / piece_atoms) + row_bytes * (i % piece_atoms) bytes behind
@@ -110,15 +110,15 @@ char *md_h5md_describe_recovery(const char *path, const MdH5mdRecovery *recovery
 
 /* What it takes to go on with it. */
 typedef struct MdH5mdContinued {
-    int64_t n_dropped[MD_H5MD_IMAGE]; /* frames beyond those kept: of positions, and of velocities and forces that have
-                                         steps of their own */
-    bool copied;                      /* all frames kept were written anew, because of at least one of these: */
-    int precision, compression;       /* of the file as it was; the spec may have others */
-    bool regrouped;                   /* velocities or forces come, or are at other steps than they were */
-    bool grown;                       /* there are more frames to come than it had room for */
-    bool reformed;                    /* another program has stored it without chunks, with other filters or types */
-    char added
-        [128]; /* what the file, if it was copied, held that mdmini does not write, or the first of it; "": nothing */
+    /* Frames beyond those kept: of positions, and of velocities and forces that have steps of their own. */
+    int64_t n_dropped[MD_H5MD_IMAGE];
+    bool copied;                /* all frames kept were written anew, because of at least one of these: */
+    int precision, compression; /* of the file as it was; the spec may have others */
+    bool regrouped;             /* velocities or forces come, or are at other steps than they were */
+    bool grown;                 /* there are more frames to come than it had room for */
+    bool reformed;              /* another program has stored it without chunks, with other filters or types */
+    /* What the file, if it was copied, held that mdmini does not write, or the first of it; "": nothing. */
+    char added[128];
 } MdH5mdContinued;
 
 /* Continues the file of an earlier run: recovers it, drops frames after those kept and makes room for those that the spec

@@ -39,9 +39,9 @@ bool md_comm_takes_device_memory(const MdComm *comm);
 int md_comm_rank(const MdComm *comm);
 int md_comm_size(const MdComm *comm);
 bool md_comm_is_root(const MdComm *comm);  /* rank 0, which writes the files and the log */
-int md_comm_node_size(const MdComm *comm); /* ranks of its node, */
-int md_comm_node_rank(
-    const MdComm *comm); /* and its number among them; of one process, the one that its launcher tells */
+int md_comm_node_size(const MdComm *comm); /* ranks of its node */
+/* The number of the rank among these; of one process, the one that its launcher tells. */
+int md_comm_node_rank(const MdComm *comm);
 const char *md_comm_host(const MdComm *comm, int rank);
 /* What the processes are joined by, for the log: "Open MPI v4.1.4"; empty for one process. */
 const char *md_comm_library(const MdComm *comm);

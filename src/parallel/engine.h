@@ -27,8 +27,8 @@ typedef struct MdCommEngine {
     void (*finish)(MdComm *comm);           /* of the first one, which is the last to go: ends the library as well */
     void *(*duplicate)(const MdComm *comm); /* the state of another */
     void (*gather)(const MdComm *comm, const void *own, size_t bytes, void *all);
-    void (*trade)(const MdComm *comm, const void *out, size_t bytes,
-                  void *in); /* [size][bytes]: one for each rank, one of each */
+    /* [size][bytes]: one for each rank, one of each. */
+    void (*trade)(const MdComm *comm, const void *out, size_t bytes, void *in);
     void (*begin)(MdComm *comm, const MdMessage *messages, int n);
     void (*end)(MdComm *comm);
     void (*give_up)(const MdComm *comm, int silent, double seconds); /* does not return; silent -1: any */

@@ -53,15 +53,15 @@ typedef struct MdSystemPlan {
     MdPotential potential;
     char type_name[MD_MAX_TYPES][MD_TYPE_NAME_SIZE];
     double density; /* particles per (bounding) volume, for estimates */
-    double extent,
-        spread; /* of the start: the largest coordinate or periodic edge; along an open axis, from atom to atom */
-    double
-        slowest; /* thermal speed of the heaviest type along an axis, sigma/tau; 0: at rest, or not known (a resumed run) */
+    /* Of the start: the largest coordinate or periodic edge; along an open axis, from atom to atom. */
+    double extent, spread;
+    /* Thermal speed of the heaviest type along an axis, sigma/tau; 0: at rest, or not known (a resumed run). */
+    double slowest;
     int alike[2];                        /* two types that nothing tells apart; twice the same: there are none */
     const struct MdRandomSource *random; /* of places, types and velocities; NULL: the Philox of our own */
     bool file_velocities;                /* the coordinate file brings velocities, and system.temperature leaves them */
-    const char
-        *flat[3];    /* what makes atoms of a file with one coordinate along that axis two-dimensional; NULL: nothing */
+    /* What makes atoms of a file with one coordinate along that axis two-dimensional; NULL: nothing. */
+    const char *flat[3];
     char *file_note; /* what of the coordinate file is used in a way of its own or not at all; from malloc, or NULL */
 } MdSystemPlan;
 

@@ -230,8 +230,8 @@ typedef struct CudaList {
 typedef struct CudaMeasures {
     unsigned long long entries; /* of the list */
     unsigned moved_sq;          /* float bits: largest squared displacement from the places of the build */
-    unsigned
-        moved_sq_odd; /* launch.fuse = step: the same at every other step, which is measured while the other is read */
+    /* launch.fuse = step: the same at every other step, which is measured while the other is read. */
+    unsigned moved_sq_odd;
     unsigned stopped_in; /* launch.passes = queue: 1 + the copy with what a device that stops has made; 0: it goes on */
     int32_t largest_count;      /* of a row */
     unsigned high[3], low[3];   /* float keys (common.cuh) of the largest x, and of the largest -x */

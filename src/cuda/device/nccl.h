@@ -26,8 +26,8 @@ void cuda_nccl_destroy(CudaNccl *nccl);
 void cuda_nccl_begin(CudaNccl *nccl);
 void cuda_nccl_send(CudaNccl *nccl, const void *data, size_t bytes, int rank, cudaStream_t stream);
 void cuda_nccl_receive(CudaNccl *nccl, void *data, size_t bytes, int rank, cudaStream_t stream);
-void cuda_nccl_largest(CudaNccl *nccl, unsigned *values, size_t n,
-                       cudaStream_t stream); /* of all ranks, each in place */
+/* Of all ranks, each in place. */
+void cuda_nccl_largest(CudaNccl *nccl, unsigned *values, size_t n, cudaStream_t stream);
 void cuda_nccl_end(CudaNccl *nccl, cudaStream_t stream, bool is_captured);
 
 /* Before and after the launch of a graph that may hold messages; NULL: nothing. */

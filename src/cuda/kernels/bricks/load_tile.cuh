@@ -139,11 +139,11 @@ __device__ inline int cell_of_region(const CudaArguments &a, const Region &regio
 struct Bounds {
     double origin[3]; /* the corner that staged places are measured from */
     Pair edge[3];     /* of a cell */
-    Pair low[3],
-        high[3]; /* the brick; where it ends the grid along an open axis, atoms beyond it are its own as well */
+    /* The brick; where it ends the grid along an open axis, atoms beyond it are its own as well. */
+    Pair low[3], high[3];
     Pair range_sq;
-    Pair
-        margin; /* what rounding may do to a place or to the border of a cell, generously: nothing is lost by some more */
+    /* What rounding may do to a place or to the border of a cell, generously: nothing is lost by some more. */
+    Pair margin;
 };
 
 __device__ inline Bounds search_bounds(const CudaArguments &a, const Region &region) {
