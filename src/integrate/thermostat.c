@@ -59,14 +59,14 @@ MdStatus md_thermostat_check(const MdThermostat *thermostat, double kinetic, int
     if (kinetic > 0)
         return md_fail(
             errors, MD_ERROR_INPUT,
-            "%s: ensemble.target: read %g, but the temperature is %g at step %lld, and there is nothing to scale so "
-            "far but rounding: allowed from there: up to %.3g",
+            "%s: ensemble.target: read %g, but the temperature is %g at step %lld: too little to scale; allowed: up to "
+            "%.3g",
             md_deck_origin(deck, MD_OPTION_ensemble_target), 2 * wanted / thermostat->degrees,
             2 * kinetic / thermostat->degrees, (long long)step,
             2 * kinetic / thermostat->degrees / (thermostat->noise * thermostat->noise));
     return md_fail(errors, MD_ERROR_INPUT,
-                   "%s: ensemble.thermostat: rescale scales the velocities, and there is nothing to scale: all atoms "
-                   "are at rest at step %lld: start with a system.temperature above 0",
+                   "%s: ensemble.thermostat: nothing to scale: all atoms are at rest at step %lld; start with a "
+                   "system.temperature above 0",
                    md_deck_origin(deck, MD_OPTION_ensemble_thermostat), (long long)step);
 }
 

@@ -97,8 +97,7 @@ static MdStatus fail_held(const char *stem, int descriptor, MdErrors *errors) {
     if (n > 0) who[strcspn(who, "\n")] = 0;
     return md_fail(errors, MD_ERROR_INPUT,
                    "%s.*: another run writes files of this name%s%s: wait for its end, or choose another output.name, "
-                   "output.directory or path; or several processes were started that do not know each other: use the "
-                   "launcher of the program's MPI (mdmini --version)",
+                   "output.directory or path; if one mpirun started both, take that of their MPI (mdmini --version)",
                    stem, *who ? ": " : "", who);
 }
 
