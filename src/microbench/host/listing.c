@@ -45,10 +45,10 @@ static const char introduction[] =
     "Sums in single precision also show what rounding leaves of them: of 100,000,000 numbers 1.23, whose sum is\n"
     "123,000,000, behind the verdict and as `sum` in the JSON.\n"
     "\n"
-    "`ceilings.json` holds the rows (`results`), what was left out and why, the number of processes (`ranks`), the\n"
-    "provenance, and in `ceilings` what a roofline needs: `memory_bandwidth`, `l2_bandwidth`, `shared_bandwidth` in\n"
-    "GB/s, `peak_single`, `peak_double` in GFLOP/s, each by backend, null where it was not measured:\n"
-    "`ceilings[\"memory_bandwidth\"][\"cuda\"]`.\n";
+    "`ceilings.json` holds the rows (`results`), those left out with their `reason` (`left_out`: how many), the\n"
+    "number of processes (`ranks`), the provenance, and in `ceilings` what a roofline needs: `memory_bandwidth`,\n"
+    "`l2_bandwidth`, `shared_bandwidth` in GB/s, `peak_single`, `peak_double` in GFLOP/s, each by backend, null\n"
+    "where it was not measured: `ceilings[\"memory_bandwidth\"][\"cuda\"]`.\n";
 
 static bool begins(int k, bool of_group) {
     const MdCeiling *row = md_ceiling_row(k), *before = k > 0 ? md_ceiling_row(k - 1) : NULL;
