@@ -48,14 +48,14 @@ tell_to_go_on() {
 # own_folder NAME: sets folder to that of this job: NAME, or NAME.1 and so on where that exists, as numbers of jobs begin anew on another
 # cluster. By the mark in it a job that was sent back to the queue finds its folder again, and the tasks of an array that of the others.
 own_folder() {
-    local id="${SLURM_CLUSTER_NAME-} ${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}" mark new=$1.$(hostname).$$ number
+    local id="${SLURM_CLUSTER_NAME-} ${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}" mark new=$1.new.${SLURM_CLUSTER_NAME-}.$SLURM_JOB_ID number
     folder=
-    [ "${SLURM_RESTART_COUNT:-0}" -eq 0 ] || for mark in "$1"/.job "$1".*/.job; do
+    [ "${SLURM_RESTART_COUNT:-0}" -eq 0 ] || for mark in "$1"/.job "$1".[0-9]*/.job; do
         grep -qs "^$id " "$mark" && [[ -z $folder || $mark -nt $folder/.job ]] && folder=${mark%/.job}
     done
     [ -z "$folder" ] || return 0
     mark="$id $(scontrol show job "$SLURM_JOB_ID" | sed -n '/SubmitTime=/ { s/.*SubmitTime=//; s/ .*//; p; q }')"
-    if mkdir "$new" && echo "$mark" >"$new/.job"; then
+    if mkdir -p "$new" && echo "$mark" >"$new/.job"; then
         for ((number = 0; number < 10000; number++)); do
             folder=$1
             [ $number -eq 0 ] || folder=$1.$number

@@ -138,6 +138,16 @@ def check_foreign(checks, folder, run, content, what):
     checks.that(left == content, f"{what}: the folder of another job has now {left}")
 
 
+def test_killed_early(checks, folder, cluster):
+    """Killed before its folder had its name, a job takes that name at its next start, and leaves nothing else. Without Slurm."""
+    own_folder = re.search(r"^own_folder\(\) \{.*?^\}", (SCRIPTS / "job.sh").read_text(), re.M | re.S)[0]
+    for n_starts, mv in enumerate(("mv() { kill -9 $$; }", "")):
+        said = subprocess.run(["bash", "-c", f"{own_folder}\n{mv}\nscontrol() {{ echo SubmitTime=2020; }}\nown_folder run-7; echo to $folder"], cwd=folder,
+                              capture_output=True, text=True, env={**os.environ, "SLURM_JOB_ID": "7", "SLURM_RESTART_COUNT": str(n_starts)}).stdout
+        found = [path.name for path in folder.iterdir()]
+        checks.that((said, found == ["run-7"]) == (("to run-7\n", True) if n_starts else ("", False)), f"start {n_starts}: {said}, {found}")
+
+
 def test_folder_exists(checks, folder, cluster):
     """Numbers of jobs begin anew on another cluster: a folder of that name is left alone, and what stands in the output, too."""
     words = (deck(folder, "small", run={"steps": 40}, restart={"every": 0}), "run.backend=cpu", "run.threads=1")
@@ -451,4 +461,4 @@ def test_time_limit(checks, folder, cluster):
     checks.that(len(report["sessions"]) == int(end["Restarts"]) + 1, f"sessions: {report['sessions']}")
 
 
-slurm.run_tests(test_one_run, test_program_checked, test_folder_exists, test_array, test_chain, test_cancelled, test_stopped, test_ranks, test_gpus, test_time_limit)
+slurm.run_tests(test_one_run, test_program_checked, test_killed_early, test_folder_exists, test_array, test_chain, test_cancelled, test_stopped, test_ranks, test_gpus, test_time_limit)
