@@ -16,7 +16,7 @@ from interpreter import need, run
 need(__name__, ("numpy", "h5py"))
 import h5py
 import numpy as np
-from trajectory import open_trajectory
+from trajectory import open_trajectory, texts
 from scripts import Parser  # found by trajectory
 
 OBSERVABLES = ["particle_number", "temperature", "pressure", "density", "potential_energy", "kinetic_energy",
@@ -248,12 +248,12 @@ def check_apart(checker, file, name, real, n_atoms):
 
 def words_of(checker, path):
     """The boundary of a box."""
-    return [word if isinstance(word, bytes) else str(word).encode() for word in np.atleast_1d(checker.value(path, "boundary"))]
+    return texts(checker.value(path, "boundary"))
 
 
 def needs_edges(checker, path):
     """The specification leaves them out where no boundary is periodic; files of older versions of mdmini have them there, too."""
-    return "edges" in checker.at(path) or any(word != b"none" for word in words_of(checker, path))
+    return "edges" in checker.at(path) or any(word != "none" for word in words_of(checker, path))
 
 
 def check_box(checker, file):
@@ -262,7 +262,7 @@ def check_box(checker, file):
     if boundary is not None:
         values = words_of(checker, BOX)
         checker.need(boundary.shape == (3,) and not boundary.get_type().is_variable_str() and
-                     set(values) <= {b"periodic", b"none"}, f"box@boundary is {values}")
+                     set(values) <= {"periodic", "none"}, f"box@boundary is {values}")
     if not needs_edges(checker, BOX):
         return
     checker.element("/particles/all/box/edges", ["float64"], (3, 3))
@@ -313,18 +313,18 @@ def check_parameters(checker, file):
 def check_numbers(checker, file, elements, dimension):
     particles = file["/particles/all"]
     boundary = words_of(checker, BOX)
-    closed = b"none" not in boundary[:dimension]
+    closed = "none" not in boundary[:dimension]
     for name in OBSERVABLES:
         if closed or name not in ("pressure", "density"):  # which an open box does not have
             series = checker.array(f"/observables/{name}/value", 1)
             checker.need(np.isfinite(series).all(), f"/observables/{name} holds numbers that are not finite")
     if dimension == 2:
         checker.need(not any(frame[:, 2].any() for frame in particles["position/value"]), "a 2-D system has z")
-        checker.need(boundary[2] == b"none", "a 2-D system has a third boundary")
+        checker.need(boundary[2] == "none", "a 2-D system has a third boundary")
     wrapped = bytes(file["/parameters/mdmini"].attrs.get("positions", b"wrapped")) == b"wrapped"
     low = high = None
     if wrapped and checker.n_frames:
-        periodic = np.array([word == b"periodic" for word in boundary])
+        periodic = np.array([word == "periodic" for word in boundary])
         edges = np.diag(checker.array("/particles/all/box/edges/value", 3)[0]) if periodic.any() else np.nan
         low, high = np.where(periodic, 0, np.nan), np.where(periodic, edges, np.nan)
     checker.numbers("/particles/all/position/value", low, high)

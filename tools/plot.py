@@ -11,11 +11,11 @@
                         coordination number where g has its first minimum), g_first, g_last
   PREFIX-neighbors.png  with --neighbors FILE: the bonds of a neighbour list as report.neighbors writes it (2-D)
 
-The mean is over the last half of the run; over its last quarter, or eighth, where temperature or potential energy have a trend in the
-half; over none where they have one to the end; or over the frames from --from STEP on. Of more than 100 frames 100 that are spread evenly
-count. The legend says which. Pairs are divided by those of
-independent particles at the same density, per area in two dimensions. In an open box only particles that lie as deep inside as the
-longest r are at the centre of shells, and the density is that of this inner part.
+The mean is over the last half of the run. Where temperature or potential energy have a trend there, it is over the last quarter or
+eighth, and where they have one to the end there is no mean. --from STEP names the first step instead. Of more than 100 frames it takes
+100, evenly spread. The legend says which. Pairs are divided by those of independent particles at the same density, per area in two
+dimensions. In an open box only particles that lie as deep inside as the longest r are at the centre of shells, and the density is that
+of this inner part.
 
 Needs numpy, h5py and matplotlib (Debian: python3-numpy python3-h5py python3-matplotlib).
 """
@@ -32,7 +32,7 @@ import numpy as np
 from drawing import BLACK, BLUE, COLUMN, FORMATS, PAGE, VERMILION, plt, save, use_style
 from matplotlib.collections import LineCollection
 from structure import MAX_PAIRS, RadialDistribution, hexatic_order, longest_distance, nearest_image, steinhardt_order
-from trajectory import NOT_OURS, attribute, open_trajectory, part
+from trajectory import NOT_OURS, attribute, open_trajectory, part, texts
 from scripts import Parser, guess, one_of  # found by trajectory
 
 ALL = "particles/all/"
@@ -53,8 +53,7 @@ class Frame:
         position = part(file, ALL + "position/value", 3)
         self.step = int(part(file, ALL + "position/step", 1, len(position))[k])
         self.time = float(part(file, ALL + "position/time", 1, len(position))[k])
-        words = np.atleast_1d(attribute(file, ALL + "box", "boundary"))
-        self.periodic = np.array([getattr(word, "decode", lambda word=word: word)() == "periodic" for word in words])[:d]
+        self.periodic = np.array([word == "periodic" for word in texts(attribute(file, ALL + "box", "boundary"))])[:d]
         self.length = np.ones(d)
         if self.periodic.any():  # an open axis has no length that counts, and a box with open axes alone may have none at all
             self.length = np.diagonal(part(file, ALL + "box/edges/value", 3, len(position))[k])[:d].astype(float)
@@ -237,12 +236,11 @@ def plot_snapshots(frames, color):
     if color == "speed":
         values = [frame.speed[some] for frame, some in zip(frames, chosen)]
         label, low, high = r"speed  $v\tau/\sigma$", 0, max(1e-9, *(np.percentile(v, 99.5) for v in values))
-    elif frames[0].dimension == 2:
-        values = [local_order(frame, part) for frame, part in zip(frames, chosen)]
-        label, low, high = r"local hexatic order  $|\psi_6|$", 0, 1
     else:
-        values = [local_order(frame, part) for frame, part in zip(frames, chosen)]
-        label, low, high = r"local order  $q_6$", 0.2, 0.6  # liquid 0.3 to 0.45, fcc 0.575
+        values = [local_order(frame, some) for frame, some in zip(frames, chosen)]
+        label, low, high = r"local hexatic order  $|\psi_6|$", 0, 1
+        if frames[0].dimension == 3:
+            label, low, high = r"local order  $q_6$", 0.2, 0.6  # liquid 0.3 to 0.45, fcc 0.575
     for axis, frame, value in zip(axes[0], frames, values):
         slab = "" if frame.dimension == 2 else \
             "\n" + rf"slab $z/\sigma$ = {lowest_of_slab(frame):.2f} to {lowest_of_slab(frame) + SLAB:.2f}"
@@ -347,8 +345,8 @@ def plot_neighbors(frame, pairs):
     figure, axis = plt.subplots(figsize=(5, 4.3), constrained_layout=True)
     axis.set_xlabel(r"$x/\sigma$")
     axis.set_ylabel(r"$y/\sigma$")
-    part = "" if (high == frame.high).all() else ", a corner of the box"
-    axis.set_title(f"{len(pairs[0]) // 2:,} pairs, {count.mean():.2f} neighbours per atom{part}")
+    where = "" if (high == frame.high).all() else ", a corner of the box"
+    axis.set_title(f"{len(pairs[0]) // 2:,} pairs, {count.mean():.2f} neighbours per atom{where}")
     axis.add_collection(LineCollection(lines, colors="0.55", linewidths=0.4))
     low_count, high_count = count.min() - 0.5, count.max() + 0.5
     scale = matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(low_count, high_count),
@@ -421,7 +419,7 @@ def main():
             if columns:
                 print(save_table(f"{prefix}-{kind}.csv", columns))
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        where = "" if str(error).startswith(("--", arguments.trajectory)) or arguments.trajectory in str(error) else f"{arguments.trajectory}: "
+        where = "" if str(error).startswith("--") or arguments.trajectory in str(error) else f"{arguments.trajectory}: "
         print(f"plot.py: error: {where}{error}", file=sys.stderr)
         return 2
     return 0

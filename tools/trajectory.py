@@ -2,6 +2,7 @@
 import os
 
 import h5py
+import numpy as np
 from kinds import wrong_file
 from scripts import shell_path  # found by kinds
 
@@ -49,3 +50,8 @@ def attribute(file, path, name):
     if node is None or name not in node.attrs:
         raise ValueError(f"{file.filename}: {path}{'' if node is None else f'@{name}'} is missing: {NOT_OURS}")
     return node.attrs[name]
+
+
+def texts(value):
+    """Those of an attribute, which HDF5 keeps as bytes or as str."""
+    return [word.decode() if isinstance(word, bytes) else str(word) for word in np.atleast_1d(value)]

@@ -312,7 +312,7 @@ def test_slabs():
                                (film(0, 12, 800), [8, 8, 12], (5.4, 6.6)), (crystal.position, crystal.length, (3.6, 4.8))):
         frame = make_frame(np.array(points), length, [True] * 3)
         low, chosen = plot.lowest_of_slab(frame), plot.choose_slab(frame)
-        assert len(chosen) and at[0] <= low + 1e-9 and low + plot.SLAB <= at[1] + plot.SLAB, (at, low, len(chosen))
+        assert len(chosen) and at[0] <= low + 1e-9 and low + plot.SLAB <= at[1] + 1e-9, (at, low, len(chosen))
         assert (np.abs(frame.position[chosen, 2] - low - plot.SLAB / 2) <= plot.SLAB / 2 + 1e-9).all()
     assert abs(plot.lowest_of_slab(crystal) - 3.6) < 1e-9, "of a crystal that fills the box the middle"
 
