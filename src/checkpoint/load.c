@@ -150,7 +150,7 @@ static MdStatus read_history(MdCheckpoint *c, MdRecord *r) {
     MdStatus status = md_restart_find(c->file, "thermo", n * sizeof(MdThermo));
     double least = 0;
     for (uint64_t k = 0; status == MD_OK && k < n; k++) {
-        MdThermo row;
+        MdThermo row = {0};
         status = md_restart_read(c->file, &row, sizeof row);
         const MdRange step[] = {{"step of a thermo row", (double)row.step, least, (double)c->run.step}};
         if (status == MD_OK) status = MD_RANGE_CHECK(step, c->path, r->errors);

@@ -68,18 +68,16 @@ MdStatus md_cpu_save(MdCpuContext *c, MdState *state) {
 static MdStatus check_axis(const MdCpuContext *c, const MdState *state, const MdCpuGrid *grid, int a) {
     const bool periodic = c->box.periodic[a];
     const int32_t n = grid->n[a], reach = grid->reach[a], domains = c->domain.grid[a];
+    const int32_t most_reach = n == 1 ? 0 : a == 0 ? MD_CPU_REACH : 1;
     const double per_length = reach / (c->cutoff + c->skin), whole = n / c->box.length[a];
     const bool fills = periodic && n > 1; /* else there is one cell, or the last one is open */
     const MdRange ranges[] = {
-        {"cells along an axis", n, periodic ? fmax(n > 1 ? 2 * reach + 1 : 1, domains * fmax(reach, 1)) : 1, 1e9},
-        {"cells that the list reaches over", reach, n > 1,
-         n == 1   ? 0
-         : a == 0 ? MD_CPU_REACH
-                  : 1},
+        {"cells that the list reaches over", reach, n > 1, most_reach},
+        {"cells along an axis", n, periodic ? fmax(n > 1 ? 2.0 * reach + 1 : 1, domains * fmax(reach, 1)) : 1, 1e9},
         {"wrap around an axis", *(const unsigned char *)&grid->wraps[a], periodic, periodic},
         {"origin of the cells", grid->low[a], periodic ? 0 : -1e15, periodic ? 0 : 1e15},
-        {"cells per length", grid->per_length[a], fills ? whole * (1 - 1e-9) : 0, per_length},
-        {"cells per length", grid->per_length[a], 0, fills ? whole * (1 + 1e-9) : per_length}};
+        {"cells per length", grid->per_length[a], fills ? whole * (1 - 1e-9) : 0,
+         fills ? fmin(whole * (1 + 1e-9), per_length) : per_length}};
     return MD_RANGE_CHECK(ranges, state->path, state->errors);
 }
 

@@ -235,13 +235,10 @@ static CudaGrid grid_of(CudaContext *context, const ListState *list) {
 static MdStatus check_axis(const CudaContext *context, const MdState *state, const ListState *list, int a) {
     const bool periodic = context->box.periodic[a], is_there = a < context->box.dimension,
                has_bricks = context->facts.sorts_bricks, by_cells = list->brick_grid == MD_BRICK_GRID_CELLS;
-    const double n = list->n[a], whole = periodic ? n / context->box.length[a] : 0,
-                 most = n > context->domain.grid[a] ? 1 / context->range
-                        : is_there                  ? 1e15
-                                                    : 0,
-                 tiles = !is_there  ? 1
-                         : by_cells ? ceil(n / fmax(list->brick_cells, 1))
-                                    : n;
+    const double n = list->n[a], whole = periodic ? n / context->box.length[a] : 0;
+    double most = is_there ? 1e15 : 0, tiles = 1; /* cells per length of an open axis; bricks */
+    if (n > context->domain.grid[a]) most = 1 / context->range;
+    if (is_there) tiles = by_cells ? ceil(n / fmax(list->brick_cells, 1)) : n;
     const MdRange ranges[] = {
         {"cells along an axis", n, 1, is_there ? 1e6 : context->domain.grid[a]},
         {"wrap around an axis", list->wraps[a], periodic, periodic},
