@@ -2,7 +2,7 @@
 """Compares switches of mdmini: runs points in random order, again and again, and says which is faster, by how much, and how sure.
 
     tools/study.py STUDY.ini                              a study file; run/studies/ has some
-    tools/study.py inputs/melt.txt --words force.kernel=list --vary memory.layout=vec4,soa,aos --vary neighbor.order=column,row
+    tools/study.py inputs/melt.txt --words force.kernel=list --vary memory.layout=vec4,soa,aos --vary neighbor.list=full,half
     tools/study.py inputs/melt.txt --design ladder        from naive to fast, one change each
     tools/study.py inputs/melt.txt --design leave-one-out fast, and each of its switches put back alone
     tools/study.py --report FOLDER                        table, results and report anew from the runs that are there

@@ -193,7 +193,7 @@ MdStatus md_variants_check_given(MdVariantTable table, const char *backend, cons
         if (md_deck_asks_nothing(deck, option) || md_deck_layer(deck, option) < named) continue;
         status = md_fail(
             errors, MD_ERROR_INPUT,
-            "%s: %s: has no effect: the %s backend has no such stage (run.backend: %s): leave it out, take "
+            "%s: %s: has no effect: the %s backend has no such switch (run.backend: %s): leave it out, take "
             "another backend, or name the backend in a later layer",
             md_deck_origin(deck, option), md_option_name(option), backend, md_deck_origin(deck, MD_OPTION_run_backend));
     }

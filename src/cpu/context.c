@@ -87,7 +87,6 @@ void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_all, in
                                               : MD_SEARCH_BRUTE;
     c->list = c->kernel == MD_KERNEL_LIST ? config->neighbor_list : MD_LIST_FULL;
     c->write = config->neighbor_write;
-    c->order = config->neighbor_order;
     c->sorted = config->neighbor_sorted == MD_ON;
     c->rebuild = config->neighbor_rebuild;
     c->predict = config->neighbor_predict;
@@ -95,7 +94,6 @@ void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_all, in
     c->per_call = config->memory_allocation == MD_ALLOCATION_PER_CALL;
     c->cutoff_test = config->force_cutoff_test;
     c->arithmetic = config->force_arithmetic;
-    c->unroll = config->force_unroll;
     c->energy_always = config->force_energy == MD_ENERGY_EVERY_STEP;
     c->accumulate.how = config->reduce_accumulate;
     md_split_shifts(md_split_bits(n_all) + MD_SPLIT_TERMS_OF_ATOM, MD_SPLIT_SIZE, c->accumulate.shift);

@@ -16,9 +16,9 @@
  * is the same for any number of ranks: cells row by row, and in a cell by id. So a row has the same atoms in the
  * same order, and a force the same bits.
  *
- * The list. Rows have room for `stride` entries: order = row puts row i at entries + i * stride; order = column keeps
- * slices of 16 rows, entry k of the rows of a slice side by side: entries + slice * 16 * stride + k * 16 + i % 16, so
- * that the lanes of a register are 16 atoms and no sum over lanes is needed. Entries past the end of a row are valid
+ * The list. Rows have room for `stride` entries. Slices of 16 rows keep entry k of their rows side by side:
+ * entries + slice * 16 * stride + k * 16 + i % 16, so that the lanes of a register are 16 atoms and no sum over lanes is
+ * needed. Entries past the end of a row are valid
  * indices (0, or what a former list left): they are loaded and masked. */
 #ifndef MD_CPU_CONTEXT_H
 #define MD_CPU_CONTEXT_H
@@ -121,7 +121,7 @@ typedef struct MdCpuContext {
 
     /* from the configuration */
     double timestep, cutoff, skin, fault_distance;
-    int sort, search, write, order, list, rebuild, predict, layout, kernel, cutoff_test, arithmetic, unroll;
+    int sort, search, write, list, rebuild, predict, layout, kernel, cutoff_test, arithmetic;
     MdCpuAccumulate accumulate;
     bool sorted, fuse, per_call, energy_always, overlap;
     int64_t every;

@@ -100,12 +100,10 @@ MdStatus md_cpu_export_rows(MdCpuContext *c, MdRows *rows) {
     for (int64_t i = 0; i < c->n_atoms; i++) rows->offsets[c->id[i] + 1] = c->count[i];
     for (int64_t id = 0; id < c->n_atoms; id++) rows->offsets[id + 1] += rows->offsets[id];
     rows->ids = md_alloc((size_t)rows->offsets[c->n_atoms], sizeof *rows->ids, "exported list");
-    const bool by_row = c->order == MD_LIST_ORDER_ROW;
     for (int64_t i = 0; i < c->n_atoms; i++) {
-        const int32_t *row = by_row ? c->entries + i * c->stride
-                                    : c->entries + i / MD_CPU_SLICE * MD_CPU_SLICE * c->stride + i % MD_CPU_SLICE;
+        const int32_t *row = c->entries + i / MD_CPU_SLICE * MD_CPU_SLICE * c->stride + i % MD_CPU_SLICE;
         int32_t *to = rows->ids + rows->offsets[c->id[i]];
-        for (int64_t k = 0; k < c->count[i]; k++) to[k] = c->id[row[by_row ? k : k * MD_CPU_SLICE]];
+        for (int64_t k = 0; k < c->count[i]; k++) to[k] = c->id[row[k * MD_CPU_SLICE]];
     }
     return MD_OK;
 }

@@ -11,7 +11,7 @@ static char *why_comment(const MdDeck *deck, int option, const bool *lacking, co
     bool open = deck->config.run_backend == MD_BACKEND_AUTO && deck->layer[option] > 0;
     if (lack) why = md_format("not used: needs %s", lack);
     else if (lacking && lacking[option] && !open)
-        why = md_format("not used: the %s backend has no such stage", backend);
+        why = md_format("not used: the %s backend has no such switch", backend);
     free(lack);
     return why;
 }

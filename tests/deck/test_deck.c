@@ -198,7 +198,7 @@ static void test_lacking(void) {
         if (CHECK(deck != NULL)) {
             char *text = md_deck_effective_text(deck, lacking, "cpu");
             CHECK(strstr(text, cases[k].line) && strstr(text, "\n# load"));
-            CHECK(strstr(text, "the cpu backend has no such stage") && !strstr(text, "\n# sort"));
+            CHECK(strstr(text, "the cpu backend has no such switch") && !strstr(text, "\n# sort"));
             free(text);
         }
         md_deck_destroy(deck);

@@ -68,7 +68,7 @@ def check_row(cells, option, rows):
     check(expected is not None, f"{key}: cannot read the cpu column: {cpu}")
     check(sorted(has["cpu"]) == sorted(expected or []), f"{key}: on cpu the page has {expected}, the variants table {has['cpu']}")
     if key == "parallel.overlap":
-        check(not has["cuda"], f"{key}: the page says that the cuda backend has no such stage, and its table has {has['cuda']}")
+        check(not has["cuda"], f"{key}: the page says that the cuda backend has no such switch, and its table has {has['cuda']}")
         return
     check(sorted(has["cuda"]) == sorted(concrete), f"{key}: the page has {concrete}, the cuda variants table {has['cuda']}")
 

@@ -161,7 +161,7 @@ static void test_given(void) {
         {"[run]\nbackend = cpu\n", NULL, {NULL}},
         {"[run]\nbackend = cpu\n[memory]\nspace = mapped\n",
          NULL,
-         {"deck.txt:4: memory.space: has no effect: the test backend has no such stage", "(run.backend: deck.txt:2)",
+         {"deck.txt:4: memory.space: has no effect: the test backend has no such switch", "(run.backend: deck.txt:2)",
           "leave it out"}},
         {"[run]\nbackend = cpu\n", "memory.space=mapped", {"command line: memory.space: has no effect"}},
         {"[run]\nbackend = cpu\n", "memory.space=device", {NULL}}, /* the default */

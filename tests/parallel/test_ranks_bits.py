@@ -28,23 +28,23 @@ PAIRS = {2: {"epsilon": "1 0.5", "sigma": "1 0.88"}, 3: {"epsilon": "1 0.5 1.2",
 CASES = (
     ("default", MELT, {}, "", ("2 1 1", "1 2 1", "1 1 2", "2 2 2")),
     ("every", MELT, {}, "run.precision=double neighbor.rebuild=every neighbor.every=5 memory.sort=morton "
-                        "memory.layout=soa neighbor.order=row launch.fuse=off", ("3 1 1", "1 3 1", "4 2 1")),
+                        "memory.layout=soa launch.fuse=off", ("3 1 1", "1 3 1", "4 2 1")),
     ("host", MELT, {}, "run.precision=single neighbor.rebuild=host-check neighbor.predict=off memory.sort=hilbert "
                        "memory.layout=aos memory.allocation=per-call", ("1 1 3", "4 1 1", "1 2 4")),
     ("device", MELT, {}, "run.precision=double neighbor.predict=off memory.layout=vec4 force.energy=every-step "
                          "force.cutoff_test=branch", ("1 4 1", "2 2 1", "2 4 1")),
     ("single", MELT, {}, "run.precision=single memory.layout=soa neighbor.rebuild=host-check neighbor.predict=velocity "
-                         "force.arithmetic=fast force.unroll=1", ("1 1 4", "2 1 2", "1 4 2")),
+                         "force.arithmetic=fast", ("1 1 4", "2 1 2", "1 4 2")),
     ("compensated", MELT, {}, "reduce.accumulate=compensated memory.layout=aos memory.sort=hilbert launch.fuse=off "
                               "output.pipeline=off", ("1 2 2", "2 1 3", "2 1 4")),
-    ("two", MELT, TWO, "run.precision=mixed memory.sort=morton memory.layout=soa force.unroll=8", ("3 2 1", "1 3 2", "4 1 2")),
-    ("three", MELT, THREE, "run.precision=double memory.layout=aos memory.allocation=per-call neighbor.order=row "
+    ("two", MELT, TWO, "run.precision=mixed memory.sort=morton memory.layout=soa", ("3 2 1", "1 3 2", "4 1 2")),
+    ("three", MELT, THREE, "run.precision=double memory.layout=aos memory.allocation=per-call "
                            "force.energy=every-step", ("2 3 1", "3 1 2", "1 2 3")),
     # velocities follow from sums, which are the same for any grid
     ("thermostat", HEATED, {}, "reduce.accumulate=reproducible", ("2 1 1", "1 1 3", "2 2 2")),
     ("thermostat2", HEATED, TWO, "reduce.accumulate=reproducible run.precision=double memory.layout=soa launch.fuse=off run.threads=2",
      ("1 4 1", "3 1 2")),
-    ("narrow", MELT, {}, "neighbor.capacity=40 reduce.accumulate=single force.unroll=2 run.threads=2", ("2 2 1",)),
+    ("narrow", MELT, {}, "neighbor.capacity=40 reduce.accumulate=single run.threads=2", ("2 2 1",)),
     ("drop", DROP, {}, "neighbor.rebuild=every neighbor.every=4", ("2 1 1", "2 2 2")),
     ("drop2", DROP, TWO, "run.precision=double neighbor.predict=velocity", ("3 1 2",)),
     ("slab", SLAB, {}, "run.precision=single memory.sort=cell", ("1 4 1", "2 3 1")),

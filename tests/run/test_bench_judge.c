@@ -41,15 +41,15 @@ static MdStatus advance_heated(void *context, int64_t first_step, int64_t n_step
     return status == MD_OK ? good->scale_velocities(context, 1.01, no_shift) : status;
 }
 
-/* The fault of rows in neighbor.order = row alone. */
-static bool row_order;
+/* The fault of rows in neighbor.sorted = on alone. */
+static bool is_sorted;
 static MdStatus create_watched(void **context, const MdConfig *config, const MdConfig *asked, const MdSystem *system,
                                MdErrors *errors) {
-    row_order = config->neighbor_order == MD_LIST_ORDER_ROW;
+    is_sorted = config->neighbor_sorted == MD_ON;
     return good->create(context, config, asked, system, errors);
 }
 static MdStatus gather_watched(void *context, MdFrame *frame) {
-    return row_order ? gather_negated(context, frame) : good->gather(context, frame);
+    return is_sorted ? gather_negated(context, frame) : good->gather(context, frame);
 }
 
 /* Not wrong: not possible here. */
@@ -87,7 +87,7 @@ typedef struct Setup {
 static Setup make_setup(void) {
     static const char *const words[] = {
         "system.cells=5", "system.density=0.8442", "system.temperature=1.44", "run.backend=cpu",
-        "run.threads=1",  "neighbor.order=column", "neighbor.search=cell",    NULL};
+        "run.threads=1",  "neighbor.sorted=off",   "neighbor.search=cell",    NULL};
     Setup s = {.deck = state_deck(words)};
     s.system = state_system(s.deck);
     s.record = (MdRecord){.deck = s.deck, .asked = md_deck_config(s.deck), .ops = good, .errors = md_errors_create()};
@@ -176,11 +176,11 @@ static void test_ranking(Setup *s) {
     for (int k = 0; k < cases.n; k++) {
         const MdBenchCase *c = &cases.rows[k];
         check_context("%s", c->variant);
-        const bool row = strcmp(c->variant, "neighbor.order=row") == 0;
-        CHECK((c->state == MD_BENCH_FAILED) == row);
+        const bool sorted = strcmp(c->variant, "neighbor.sorted=on") == 0;
+        CHECK((c->state == MD_BENCH_FAILED) == sorted);
         CHECK((c->state == MD_BENCH_TIMED) == (c->seconds > 0));
         n_timed += c->state == MD_BENCH_TIMED;
-        n_failed += row;
+        n_failed += sorted;
         if (c->state != MD_BENCH_TIMED) continue;
         CHECK(c->seconds_low <= c->seconds && c->seconds <= c->seconds_high);
         CHECK(c->ratio_low <= c->ratio && c->ratio <= c->ratio_high && c->ratio > 0);
@@ -188,7 +188,7 @@ static void test_ranking(Setup *s) {
     check_context("ranking");
     CHECK(n_timed >= 3 && n_failed == 1);
     char line[256] = "";
-    print_line(stage, &cases, "neighbor.order=row", line);
+    print_line(stage, &cases, "neighbor.sorted=on", line);
     CHECK(strstr(line, "FAILED: forces") != NULL && strstr(line, "PASSED") == NULL && strchr(line, '%') == NULL);
     md_bench_cases_free(&cases);
 }

@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as name:
                         ("timeline.py", ["--help"])):
         run(sys.executable, "-B", share / "tools" / tool, *words, folder=name)
     run(sys.executable, "-B", share / "tools/study.py", share / "inputs/melt.txt", "--words", " ".join(small),
-        "--vary", "force.unroll=1,2", "--repeats", "1", "--no-report", "--program", mdmini, "--output", "study", folder=name)
+        "--vary", "memory.layout=vec4,soa", "--repeats", "1", "--no-report", "--program", mdmini, "--output", "study", folder=name)
     run(sys.executable, "-B", share / "tools/study.py", share / "run/studies/ladder-32k.ini", "--check", "--program", mdmini, folder=name)
     # Another folder than the top of a source: the study file is found, and so are site.sh and job.sh.
     run(sys.executable, "-B", share / "tools/study.py", "run/studies/ladder-32k.ini", "--check", "--program", mdmini, folder=name)

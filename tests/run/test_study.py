@@ -174,7 +174,7 @@ def test_idle(checks, bench):
         refused, idle = ([point for point in results["points"] if point["status"] == status] for status in ("refused", "without effect"))
         checks.that(done.returncode == 0 and results["finished"] and len(refused) == n_refused and len(idle) == n_idle,
                     f"{name}: exit code {done.returncode}, {len(refused)} refused, {len(idle)} without effect: {done.stdout[-600:]}{done.stderr}")
-        checks.that(all(point["reason"] == "a.w: the cpu backend has no such stage" for point in refused), f"{name}: {refused}")
+        checks.that(all(point["reason"] == "a.w: the cpu backend has no such switch" for point in refused), f"{name}: {refused}")
         labels = {point["label"] for point in results["points"]}
         twins = [(point["label"], point["reason"].removeprefix("it runs as ")) for point in idle]
         checks.that(all(one != other and other in labels and one.split(" a.w")[0] in (other.split(" a.w")[0], "a.w=off")
@@ -402,9 +402,9 @@ def test_mdmini(checks, folder):
 
 NUMBERS = {"run.threads": "1,2", "run.device": "auto,0", "parallel.grid": "auto,1 1 1", "neighbor.skin": "0.3,0.30,auto,0.4",
            "neighbor.every": "20,10", "neighbor.capacity": "auto,200", "launch.registers": "0,64", "output.slots": "3,4"}
-USED = {"run.precision", "run.threads", "memory.allocation", "memory.layout", "memory.sort", "neighbor.search", "neighbor.write", "neighbor.list", "neighbor.order",
+USED = {"run.precision", "run.threads", "memory.allocation", "memory.layout", "memory.sort", "neighbor.search", "neighbor.write", "neighbor.list",
         "neighbor.sorted", "neighbor.skin", "neighbor.rebuild", "neighbor.predict", "neighbor.capacity", "force.kernel", "force.cutoff_test",
-        "force.arithmetic", "force.unroll", "force.energy", "reduce.accumulate", "launch.fuse", "output.pipeline"}  # by the cpu backend
+        "force.arithmetic", "force.energy", "reduce.accumulate", "launch.fuse", "output.pipeline"}  # by the cpu backend
 
 
 def test_every_switch(checks, folder):

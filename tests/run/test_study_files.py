@@ -13,7 +13,7 @@ from studies.listings import Program
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"]) if "MDMINI_SOURCE" in os.environ else None
 # Of a combination that the program refuses it says why; these are the reasons that there may be.
-REASONS = ("backend has no such stage", "backend does not have", "has no effect: it needs ", " needs ", "fewer atoms",
+REASONS = ("backend has no such switch", "backend does not have", "has no effect: it needs ", " needs ", "fewer atoms",
            *(f"parallel.transport={word}: " for word in ("cuda-aware", "nccl", "direct")))
 
 

@@ -24,7 +24,7 @@ from runs import NotRun
 from scripts import Budget
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"]) if "MDMINI_SOURCE" in os.environ else None
-REASONS = ("backend has no such stage", "backend does not have", "refused: ", "it runs as ")
+REASONS = ("backend has no such switch", "backend does not have", "refused: ", "it runs as ")
 WORDS = "run.backend=cpu system.cells=5"
 
 

@@ -54,7 +54,7 @@ def differences(ran, base, but=()):
 
 def no_stage(program, backend, keys):
     """Why a point is not even tried: the backend has no stage for anything that it sets."""
-    return f"{', '.join(keys)}: the {backend} backend has no such stage" if keys and set(keys) <= program.lacks[backend] else None
+    return f"{', '.join(keys)}: the {backend} backend has no such switch" if keys and set(keys) <= program.lacks[backend] else None
 
 
 def ladder_points(program, system):
