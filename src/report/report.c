@@ -107,13 +107,17 @@ static void warn_of_threads(MdRecord *r, const char *prefix) {
     }
     const double quota = md_cgroup_cpu().processors;
     const int n_in_group = r->comm ? r->n_in_group : 1, n_each = md_cgroup_share(quota, n_in_group);
-    if (r->machine.n_threads > n_each) {
-        char *text =
-            md_format("%d threads%s, but the quota of the control group is the time of %.3g processors: they are "
-                      "throttled, which is slow; %d would be enough",
-                      n_in_group * r->machine.n_threads, origin, quota, n_in_group * n_each);
+    const int n_at_most = md_cgroup_share(quota, 1);
+    if (r->machine.n_threads > n_each || n_in_group > n_at_most) {
+        const int n = r->machine.n_threads;
+        char *processes = n_in_group > 1 ? md_format("%d processes of ", n_in_group) : md_copy_text("");
+        char *text = md_format(
+            "%s%d thread%s%s, but the quota of the control group is the time of %.3g processors: they "
+            "are throttled, which is slow; %d would be enough",
+            processes, n, n == 1 ? "" : "s", origin, quota, n_in_group > n_at_most ? n_at_most : n_in_group * n_each);
         log_warning(r, prefix, text);
         free(text);
+        free(processes);
     }
     free(origin);
 }

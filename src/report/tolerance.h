@@ -70,20 +70,26 @@ static inline double md_tolerance_rounding(const MdPotential *potential) {
 /* Share of the step that an atom of thermal speed makes along an axis, up to which rounding its position may change it. */
 static const double md_tolerance_step_share = 0.05;
 
-/* By how much a displacement in one step may differ from velocity times time step, sigma. longest: the longest displacement;
- * extent: the largest coordinate or periodic edge; position_roundoff: the backend's; thermal: displacement along an axis at the
- * thermal speed of the type; curvature: as below; step: how many have been made.
- *
- * Rounded are the new position, its way to the other side of the box and the edge of that; the velocity, the time step, their
- * product and the kick of half a step, in the precision of pairs. An atom that is slow for its position is rounded alike at each step,
+/* What rounding may take from each step of an atom, sigma. An atom that is slow for its position is rounded alike at each step,
  * for as long as its velocity stays what it is: to the end of the run, or a part of an oscillation in its surroundings
- * (Einstein frequency). What comes together then may not be more than what a position may be off by, nor may the share of its steps. */
-static inline double md_tolerance_displacement(const MdConfig *config, const MdSystem *system, double longest,
-                                               double extent, double position_roundoff, double thermal,
-                                               double curvature, int64_t step) {
+ * (Einstein frequency). What comes together then may not be more than what a position may be off by. curvature: as below; step: how
+ * many have been made. */
+static inline double md_tolerance_step_loss(const MdConfig *config, const MdSystem *system, double curvature,
+                                            int64_t step) {
     const double frequency = sqrt(fmax(curvature, 0) / system->box.dimension);
     const double alike = fmax(frequency * config->run_timestep, 1 / (double)step); /* one over that many steps */
-    const double lost = fmax(md_tolerance_step_share * thermal, md_tolerance_rounding(&system->potential) * alike);
+    return md_tolerance_rounding(&system->potential) * alike;
+}
+
+/* By how much a displacement in one step may differ from velocity times time step, sigma. longest: the longest displacement;
+ * extent: the largest coordinate or periodic edge; position_roundoff: the backend's; thermal: displacement along an axis at the
+ * thermal speed of the type; loss: as above.
+ *
+ * Rounded are the new position, its way to the other side of the box and the edge of that; the velocity, the time step, their
+ * product and the kick of half a step, in the precision of pairs. That may be more than the loss up to a share of the steps. */
+static inline double md_tolerance_displacement(const MdConfig *config, double longest, double extent,
+                                               double position_roundoff, double thermal, double loss) {
+    const double lost = fmax(md_tolerance_step_share * thermal, loss);
     return fmin(3 * position_roundoff * extent + 8 * md_tolerance_unit(config->run_precision) * longest, lost);
 }
 

@@ -131,10 +131,12 @@ def test_places_given(checks, folder):
     checks.that(1e-6 < off["value"] <= off["limit"] < 1e-4, f"single: {off}")
 
 
-def fly(folder, name, *words, edge=100, speed=0.03, dimension=3, at=0, steps=2000, **sections):
-    """Eight atoms apart from each other, at up to that speed along x; edge None: an open box about a point."""
+def fly(folder, name, *words, edge=100, speed=0.03, dimension=3, at=0, steps=2000, fast=1, **sections):
+    """Eight atoms apart from each other, at up to that speed along x, the slowest two faster by a factor; edge None: an open box about
+    a point."""
     lattice = f'Lattice="{edge} 0 0 0 {edge} 0 0 0 {edge}" pbc="T T T" ' if edge else ""
-    rows = [f"Ar {(edge or 80) * (i + 0.3) / 8 + at} {(edge or 80) * 0.3 * (1 + i % 3)} 0 {speed * (2 * i - 7) / 7} 0 0" for i in range(8)]
+    speeds = [speed * (2 * i - 7) / 7 * (fast if i in (3, 4) else 1) for i in range(8)]
+    rows = [f"Ar {(edge or 80) * (i + 0.3) / 8 + at} {(edge or 80) * 0.3 * (1 + i % 3)} 0 {v} 0 0" for i, v in enumerate(speeds)]
     (program.Path(folder) / "fly.xyz").write_text(f"8\n{lattice}Properties=species:S:1:pos:R:3:velo:R:3\n" + "\n".join(rows) + "\n")
     system = {"start": "file", "file": "fly.xyz", "dimension": dimension, **({} if edge else {"boundary": "open"})}
     deck = program.write_deck(folder, "fly", system=system, run={"steps": steps, "timestep": 0.0005}, output=OUTPUT, **sections)
@@ -146,9 +148,10 @@ def fly(folder, name, *words, edge=100, speed=0.03, dimension=3, at=0, steps=200
 
 def test_motion(checks, folder):
     """Atoms whose steps are short beside the last digit of a position move by wrong amounts: a warning, and FAILED by the motion alone.
-    They are right in more digits, in a smaller box, and at greater speed; a short run that loses nothing of size has the warning."""
+    Two fast atoms among them hide nothing. They are right in more digits, in a smaller box, and at greater speed; a short run that
+    loses nothing of size has the warning."""
     for name, changes in (("wide", {}), ("wider", {"edge": 1000}), ("2-D", {"dimension": 2}), ("far away", {"edge": None, "at": 500}),
-                          ("faster", {"edge": 1000, "speed": 0.2})):
+                          ("faster", {"edge": 1000, "speed": 0.2}), ("two fast", {"edge": 1000, "fast": 1000})):
         done, _, warned = fly(folder, name, "--check", "run.precision=single", **changes)
         checks.that(done.code == 0 and warned, f"{name}: --check says nothing: {done.stdout[-900:]}")
         for precision in ("double", "mixed", "single"):

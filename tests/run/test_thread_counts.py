@@ -102,6 +102,13 @@ def test_quota(checks, folder):
     done = ranks.run(2, "small.txt", folder=folder, **quota(folder, 0.5))
     told = f"2 processes share {n} processor" if n < 4 else "the quota of the control group of 2 processes is the time of 0.5 processors"
     checks.that(done.code == 0 and f"run.threads = 1: {told}" in done.stdout, f"two ranks: {done.code} {done.stdout}")
+    for processors, words, told in ((0.5, [], "2 processes of 1 thread, but the quota of the control group is the time of 0.5 processors: "
+                                     "they are throttled, which is slow; 1 would be enough"),
+                                    (3, ["run.threads=2"], "2 processes of 2 threads (run.threads: command line), but the quota of the "
+                                     "control group is the time of 3 processors: they are throttled, which is slow; 2 would be enough"),
+                                    (2, ["run.threads=1"], None)):
+        done = ranks.run(2, "--check", "small.txt", *words, folder=folder, **quota(folder, processors))
+        checks.that(done.code == 0 and told in done.stdout if told else "quota" not in done.stdout, f"two ranks, {processors}: {done.stdout}")
     ranks.ENVIRONMENT["OMP_NUM_THREADS"] = "1"
 
 
