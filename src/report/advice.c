@@ -46,6 +46,18 @@ char *md_advice_cutoffs(const MdRecord *r) {
     return advice;
 }
 
+char *md_advice_thermostat(const MdRecord *r) {
+    const MdConfig *c = r->config;
+    const bool ends_early = c->ensemble_last_step != MD_AUTO_INT && c->ensemble_last_step < c->run_steps;
+    const int64_t end = ends_early ? c->ensemble_last_step : c->run_steps;
+    if (c->ensemble_thermostat == MD_THERMOSTAT_NONE || end == 0 || end >= c->ensemble_every) return NULL;
+    return md_format("the thermostat never acts: ensemble.every is %lld (%s), %s %lld (%s): take "
+                     "a smaller one, or ensemble.thermostat = none",
+                     (long long)c->ensemble_every, md_deck_origin(r->deck, MD_OPTION_ensemble_every),
+                     ends_early ? "ensemble.last_step" : "run.steps", (long long)end,
+                     md_deck_origin(r->deck, ends_early ? MD_OPTION_ensemble_last_step : MD_OPTION_run_steps));
+}
+
 bool md_advice_tail(const MdRecord *r, const char **note) {
     const int shift = r->plan.potential.shift;
     *note = !isfinite(md_box_volume(&r->plan.box))          ? "none: an open box has no density"

@@ -10,6 +10,9 @@ void md_advice_log_types(const MdRecord *record, const char *prefix);
 /* Of the deck: pairs that are cut where they still repel; NULL: there are none. From malloc. */
 char *md_advice_cutoffs(const MdRecord *record);
 
+/* Of the deck: a thermostat that never acts; NULL: it does, or there is none. From malloc. */
+char *md_advice_thermostat(const MdRecord *record);
+
 /* Whether there are tail corrections. note: what they are, or why there are none. */
 bool md_advice_tail(const MdRecord *record, const char **note);
 

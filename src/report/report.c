@@ -182,6 +182,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
     }
     md_advice_log_types(r, prefix);
     warn_of(r, prefix, md_advice_cutoffs(r));
+    warn_of(r, prefix, md_advice_thermostat(r));
     warn_of(r, prefix, md_places_warning(r));
     warn_of(r, prefix, md_places_warning_of_motion(r));
     if (r->plan.file_velocities)

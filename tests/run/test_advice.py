@@ -147,6 +147,20 @@ def test_cutoffs(checks, folder):
     check_cutoffs(checks, folder, "many", many, system={"types": 3}, potential={"sigma": 3})
 
 
+def test_thermostat(checks, folder):
+    """One that never acts, because its first time is behind the last step, is warned of; the ways out serve."""
+    system, scaled = {"start": "sc", "cells": 8, "density": 0.8}, {"thermostat": "rescale", "target": 2, "every": 50}
+    for name, words, told in (("a short run", [], "ensemble.every is 50 (bad.txt), run.steps 20 (bad.txt)"),
+                              ("an early end", ["run.steps=100", "ensemble.last_step=30"],
+                               "ensemble.every is 50 (bad.txt), ensemble.last_step 30 (command line)"),
+                              ("often", ["ensemble.every=20"], None), ("long", ["run.steps=50"], None), ("no step", ["run.steps=0"], None),
+                              ("none", ["ensemble.thermostat=none"], None)):
+        done = start(folder, "bad", "--check", *words, system=system, run={"steps": 20}, ensemble=scaled)
+        found = re.search(r"warning: the thermostat never acts: (.*?): take a smaller one, or ensemble.thermostat = none", said(done))
+        told_here = found and re.sub(r"\([^()]*/bad.txt:\d+\)", "(bad.txt)", found[1])
+        checks.that(done.code == 0 and told_here == told, f"{name}: {told_here}, not {told}: {done.stdout[:900]}")
+
+
 def integrals(epsilon, sigma, cutoff, dimension):
     """Of U and of -r U' / D over half of all space beyond the cutoff: Simpson's rule in 1/r."""
     n, energy, pressure = 2000, 0, 0
@@ -223,7 +237,7 @@ def test_no_verdict(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_random_places, test_places_of_a_file, test_no_pairs, test_timestep, test_types, test_cutoffs, test_tails, test_no_verdict)
+    checks.run(test_random_places, test_places_of_a_file, test_no_pairs, test_timestep, test_types, test_cutoffs, test_thermostat, test_tails, test_no_verdict)
     checks.finish()
 
 
