@@ -59,6 +59,7 @@ static MdStatus create(void **context, const MdConfig *config, const MdConfig *a
     md_cpu_configure(c, config, system->n_atoms, system->n_own, &system->box, &system->potential);
     memcpy(c->mass, system->mass, sizeof c->mass);
     c->kernels = md_cpu_kernels(set, c->precision);
+    c->forces = md_cpu_forces(set, config->potential_form, c->pair_double);
     md_cpu_allocate(c, config, md_cpu_density(system));
     md_cpu_copy_particles(c, system);
     name_stages(c, config, asked);
@@ -248,7 +249,7 @@ static int64_t update_halo(MdCpuContext *c, bool with_energy) {
     add_time(c, MD_CPU_HALO, start_s);
     start_s = md_clock_s();
     if (c->overlap) {
-        c->kernels->compute_forces(c, with_energy, 0, c->n_interior);
+        c->forces(c, with_energy, 0, c->n_interior);
         add_time(c, MD_CPU_FORCE, start_s); /* a call of the stage is all blocks */
         start_s = md_clock_s();
     }
@@ -266,7 +267,7 @@ static MdStatus compute_forces(void *context, bool with_energy) {
     need_forces(c);
     const int64_t n_done = update_halo(c, energy);
     const double start_s = md_clock_s();
-    c->kernels->compute_forces(c, energy, n_done, c->n_blocks);
+    c->forces(c, energy, n_done, c->n_blocks);
     if (energy) {
         c->pair_sums = (MdSumParts){.potential = total(c, MD_CPU_POTENTIAL),
                                     .truncation = total(c, MD_CPU_TRUNCATION),

@@ -79,6 +79,9 @@ enum {
 };
 
 struct MdCpuKernels;
+struct MdCpuContext;
+/* Forces, and with energy the sums of pairs, of blocks begin .. end - 1 as block_order has them. */
+typedef void MdCpuForces(struct MdCpuContext *c, bool with_energy, int64_t begin, int64_t end);
 
 typedef struct MdCpuSlot { /* what a slot of the ring is here; as of the end of a step */
     long long step;
@@ -115,6 +118,7 @@ typedef struct MdCpuOutput {
 
 typedef struct MdCpuContext {
     const struct MdCpuKernels *kernels;
+    MdCpuForces *forces;
     MdErrors *errors;
     int n_threads, precision;
     bool state_double, pair_double;
@@ -201,8 +205,6 @@ typedef struct MdCpuKernels {
     void (*look_ahead)(MdCpuContext *c, double time); /* built_at: where atoms will be by then; not wrapped */
     void (*wrap)(MdCpuContext *c); /* built_at into the box, and positions by as many boxes; images */
     void (*find_displacements)(MdCpuContext *c);
-    /* Of blocks as block_order has them. */
-    void (*compute_forces)(MdCpuContext *c, bool with_energy, int64_t begin, int64_t end);
     void (*sum)(MdCpuContext *c);
     void (*fill_candidates)(MdCpuContext *c);
     int64_t (*build_rows)(MdCpuContext *c); /* returns the longest row, which may exceed the capacity */
@@ -220,6 +222,8 @@ const MdCpuKernels *md_cpu_kernels_v4(int precision);
 MdStatus md_cpu_find_instructions(MdCpuInstructions *set, MdErrors *errors);
 const char *md_cpu_instructions_name(MdCpuInstructions set);
 const MdCpuKernels *md_cpu_kernels(MdCpuInstructions set, int precision);
+/* The forces of a form (MD_POTENTIAL_...). */
+MdCpuForces *md_cpu_forces(MdCpuInstructions set, int form, bool is_double);
 
 static inline bool md_cpu_has_ranks(const MdCpuContext *c) { return c->comm != NULL; }
 

@@ -56,3 +56,28 @@ const MdCpuKernels *md_cpu_kernels(MdCpuInstructions set, int precision) {
     (void)set;
     return md_cpu_kernels_baseline(precision);
 }
+
+/* Of each form, of what is compiled (CMakeLists.txt). */
+#define DECLARE(name, word, file, ...)                                                                                 \
+    MdCpuForces *md_cpu_forces_##file##_baseline(bool is_double);                                                      \
+    MdCpuForces *md_cpu_forces_##file##_v3(bool is_double);                                                            \
+    MdCpuForces *md_cpu_forces_##file##_v4(bool is_double);
+MD_FORMS(DECLARE)
+#undef DECLARE
+
+MdCpuForces *md_cpu_forces(MdCpuInstructions set, int form, bool is_double) {
+#ifdef MDMINI_CPU_V3
+#define V3(file) md_cpu_forces_##file##_v3
+#else
+#define V3(file) NULL
+#endif
+#ifdef MDMINI_CPU_V4
+#define V4(file) md_cpu_forces_##file##_v4
+#else
+#define V4(file) NULL
+#endif
+#define ROW(name, word, file, ...) {md_cpu_forces_##file##_baseline, V3(file), V4(file)},
+    static MdCpuForces *(*const forces[][MD_CPU_N_INSTRUCTIONS])(bool is_double) = {MD_FORMS(ROW)};
+#undef ROW
+    return forces[form][set](is_double);
+}

@@ -156,8 +156,7 @@ typedef struct Visitor Visitor;
 struct Visitor {
     void (*visit)(const Visitor *visitor, const Partners *p, Totals *totals);
     const MdSystem *system;
-    double reach; /* sigma */
-    int shift;
+    double reach;                       /* sigma */
     double *force;                      /* [n_atoms][3] */
     double roundoff, accumulate, shake; /* for bounds: see reference.h */
     double longest;                     /* periodic edge, or what else a place is measured from */
@@ -165,7 +164,11 @@ struct Visitor {
 };
 
 static double force_over_r(const Visitor *visitor, const MdPair_d *pair, double r_sq) {
-    return visitor->shift == MD_SHIFT_FORCE ? md_pair_force_shifted_d(pair, r_sq) : md_pair_force_d(pair, r_sq);
+    return md_pair_force(visitor->system->potential.form, pair, r_sq);
+}
+
+static double pair_energy(const Visitor *visitor, const MdPair_d *pair, double r_sq) {
+    return md_pair_energy(visitor->system->potential.form, pair, r_sq);
 }
 
 /* Adds a term to a total of any length without its error growing with the length: the part of the smaller number that
@@ -184,43 +187,41 @@ static void add_pair(const Visitor *visitor, const Partners *p, Totals *totals) 
     for (int a = 0; a < 3; a++) visitor->force[3 * p->i + a] += over_r * p->d[a];
     if (p->i > p->j) return;
     totals->sums.pairs++;
-    add_term(&totals->sums.potential, &totals->lost.potential, md_pair_energy_d(p->pair, p->r_sq));
+    add_term(&totals->sums.potential, &totals->lost.potential, pair_energy(visitor, p->pair, p->r_sq));
     add_term(&totals->sums.truncation, &totals->lost.truncation, p->pair->truncation);
     add_term(&totals->sums.virial, &totals->lost.virial, over_r * p->r_sq);
 }
 
 /* Adds what rounding may do to this pair. In the force on one atom every part is added in full. In the sums over all pairs
  * the roundings of the formula are, since a crystal makes the same ones in each pair; those of the places are independent,
- * so that six times the root of the sum of their squares bounds them (Hoeffding). The two powers of the formula round on
- * their own, so their sizes add; a shift of the distance by shake changes each by up to 14 shake / r of itself (the
- * steepest power is r^-14 in force over r, times r); and a pair within shake of its cutoff may be counted by one side and
- * not by the other. */
+ * so that six times the root of the sum of their squares bounds them (Hoeffding). The terms of the formula round on
+ * their own, so their sizes add; a shift of the distance by shake changes the force by the sizes of U'' and U'/r; and a
+ * pair within shake of its cutoff may be counted by one side and not by the other. */
 static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals) {
     const MdPair_d *pair = p->pair;
     double r_sq = p->r_sq, r = sqrt(r_sq);
     const double extent = fmax(visitor->longest, fmax(p->x_i->extent, p->x_j->extent));
     double shake = visitor->shake * extent + visitor->roundoff * r;
     if (!(r < pair->cutoff + shake)) return;
-    double inverse_6 = 1 / (r_sq * r_sq * r_sq);
-    double shaken = 14 * shake / r, relative = visitor->roundoff + shaken;
-    double force = pair->force_12 * (inverse_6 + pair->attraction) * inverse_6 / r;
-    double energy = (pair->energy_12 * inverse_6 + pair->energy_6) * inverse_6;
-    double force_size = force + fabs(pair->force_shift), force_bound = relative * force_size;
+    const MdShape shape = md_pair_shape(visitor->system->potential.form, pair, r);
+    double force_size = shape.size_du + fabs(pair->force_shift);
+    double force_shaken = shake * (shape.size_ddu + force_size / r);
+    double force_bound = visitor->roundoff * force_size + force_shaken;
     double edge_force = r > pair->cutoff - shake ? fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r : 0;
     visitor->force_bound[p->i] += force_bound + edge_force;
     totals->scales.force += force_size;
     totals->scales.extent = fmax(totals->scales.extent, extent);
     if (p->i > p->j) return;
     double total = visitor->roundoff + visitor->accumulate; /* sizes of parts are no less than that of the whole */
-    double energy_shaken = shaken * energy + shake * fabs(pair->force_shift);
+    double energy_shaken = shake * force_size;
     totals->shaken_sq.potential += energy_shaken * energy_shaken;
-    totals->shaken_sq.virial += shaken * force_size * r * shaken * force_size * r;
+    totals->shaken_sq.virial += force_shaken * r * force_shaken * r;
     if (r > pair->cutoff - shake) {
-        totals->sums_bound.potential += fabs(md_pair_energy_d(pair, pair->cutoff_sq));
+        totals->sums_bound.potential += fabs(pair_energy(visitor, pair, pair->cutoff_sq));
         totals->sums_bound.truncation += fabs(pair->truncation);
         totals->sums_bound.pairs++;
     }
-    totals->sums_bound.potential += total * (energy + fabs(pair->energy_shift) + r * fabs(pair->force_shift));
+    totals->sums_bound.potential += total * (shape.size_u + fabs(pair->energy_shift) + r * fabs(pair->force_shift));
     totals->sums_bound.truncation += total * fabs(pair->truncation);
     totals->sums_bound.virial += total * force_size * r + edge_force * r;
 }
@@ -229,8 +230,7 @@ static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals)
 static void add_curvature(const Visitor *visitor, const Partners *p, Totals *totals) {
     if (!(p->r_sq < p->pair->cutoff_sq)) return;
     const MdSystem *system = visitor->system;
-    double inverse_6 = 1 / (p->r_sq * p->r_sq * p->r_sq);
-    double second = p->pair->force_12 * (13 * inverse_6 - 7 * p->pair->attraction) * inverse_6 / p->r_sq;
+    const double second = md_pair_shape(system->potential.form, p->pair, sqrt(p->r_sq)).ddu;
     double laplacian = second - (system->box.dimension - 1) * force_over_r(visitor, p->pair, p->r_sq);
     totals->scales.curvature += laplacian / system->mass[system->type[p->i]];
 }
@@ -335,7 +335,6 @@ static Visitor force_visitor(const MdSlab *slab, double *force) {
     return (Visitor){.visit = add_pair,
                      .system = &slab->system,
                      .reach = slab->system.potential.cutoff_max,
-                     .shift = slab->system.potential.shift,
                      .force = md_slab_rows(slab, force, 3)};
 }
 
@@ -378,7 +377,6 @@ void md_reference_bounds(const MdSystem *system, const double *position, double 
     Visitor visitor = {.visit = add_limits,
                        .system = &slab.system,
                        .reach = reach,
-                       .shift = system->potential.shift,
                        .roundoff = roundoff,
                        .accumulate = accumulate,
                        .shake = shake,

@@ -33,6 +33,10 @@ typedef struct Need {
 /* Frames that are copied to the host; into mapped memory the kernels write. */
 #define COPIED     (BIT(MD_HOST_MEMORY_PAGEABLE) | BIT(MD_HOST_MEMORY_PINNED) | BIT(MD_HOST_MEMORY_WRITE_COMBINED))
 
+/* Forms whose cutoff is the deck's. */
+#define FREE_BIT(name, word, file, words, traits) | ((traits)&MD_FORM_OWN_CUTOFF ? 0 : BIT(MD_POTENTIAL_##name))
+#define FREE_CUTOFF                               (0 MD_FORMS(FREE_BIT))
+
 static const Need needs[] = {
     NEED(system_file, system_start, BIT(MD_START_FILE)),
     NEED(system_cells, system_start, LATTICES),
@@ -40,8 +44,8 @@ static const Need needs[] = {
     NEED(system_min_distance, system_start, BIT(MD_START_RANDOM)),
     NEED(system_density, system_start, LATTICES | BIT(MD_START_RANDOM)),
     NEED(system_box, system_start, BIT(MD_START_RANDOM) | BIT(MD_START_FILE)),
-    NEED(potential_cutoff, potential_form, BIT(MD_POTENTIAL_LJ)),
-    NEED(potential_shift, potential_form, BIT(MD_POTENTIAL_LJ)),
+    NEED(potential_cutoff, potential_form, FREE_CUTOFF),
+    NEED(potential_shift, potential_form, FREE_CUTOFF),
     NEED(run_threads, run_backend, BIT(MD_BACKEND_CPU) | BIT(MD_BACKEND_AUTO)),
     NEED(run_device, run_backend, BIT(MD_BACKEND_CUDA) | BIT(MD_BACKEND_AUTO)),
     NEED(ensemble_target, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),

@@ -3,6 +3,8 @@
 #ifndef MD_DECK_CHOICES_H
 #define MD_DECK_CHOICES_H
 
+#include "physics/forms.def"
+
 #define MD_CHOICES_NONE(X)
 #define MD_CHOICES_SWITCH(X) X(OFF, "off") X(ON, "on")
 #define MD_CHOICES_START(X)                                                                                            \
@@ -12,7 +14,7 @@
 #define MD_CHOICES_GENERATOR(X)                                                                                        \
     X(PHILOX, "philox") X(XORWOW, "xorwow") X(MRG32K3A, "mrg32k3a") X(MT19937, "mt19937")
 #define MD_CHOICES_RANDOM_PLACE(X) X(HOST, "host") X(DEVICE, "device") X(AUTO, "auto")
-#define MD_CHOICES_POTENTIAL(X) X(LJ, "lj") X(WCA, "wca")
+#define MD_CHOICES_POTENTIAL(X) MD_FORMS(X)
 #define MD_CHOICES_MIXING(X) X(LORENTZ_BERTHELOT, "lorentz-berthelot") X(GEOMETRIC, "geometric")
 #define MD_CHOICES_SHIFT(X) X(NONE, "none") X(ENERGY, "energy") X(FORCE, "force")
 #define MD_CHOICES_BACKEND(X) X(CPU, "cpu") X(CUDA, "cuda") X(AUTO, "auto")
@@ -91,7 +93,7 @@ enum { MD_CHOICES_BOUNDARY(MD_ENUM_BOUNDARY) };
 enum { MD_CHOICES_GENERATOR(MD_ENUM_GENERATOR) };
 #define MD_ENUM_RANDOM_PLACE(name, word) MD_RANDOM_PLACE_##name,
 enum { MD_CHOICES_RANDOM_PLACE(MD_ENUM_RANDOM_PLACE) };
-#define MD_ENUM_POTENTIAL(name, word) MD_POTENTIAL_##name,
+#define MD_ENUM_POTENTIAL(name, ...) MD_POTENTIAL_##name,
 enum { MD_CHOICES_POTENTIAL(MD_ENUM_POTENTIAL) };
 #define MD_ENUM_MIXING(name, word) MD_MIXING_##name,
 enum { MD_CHOICES_MIXING(MD_ENUM_MIXING) };

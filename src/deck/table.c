@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD(name, word) word,
+#define WORD(name, word, ...) word,
 #define OPTION(section, key, type, value, low, high, set, unit, kind, help)                                            \
     {#section,                                                                                                         \
      #key,                                                                                                             \

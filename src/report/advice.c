@@ -13,7 +13,10 @@ void md_advice_log_types(const MdRecord *r, const char *prefix) {
            prefix, alike[0] + 1, alike[1] + 1, r->plan.type_name[alike[0]], r->plan.type_name[alike[1]]);
 }
 
-static double sigma_of(const MdPair_d *pair) { return pow(2 * pair->attraction, -1.0 / 6); }
+/* Where the energy is zero: sigma. */
+static double sigma_of(const MdPotential *potential, const MdPair_d *pair) {
+    return md_pair_reach(potential->form, pair, 0);
+}
 
 char *md_advice_cutoffs(const MdRecord *r) {
     enum { MOST = 4 };
@@ -24,24 +27,23 @@ char *md_advice_cutoffs(const MdRecord *r) {
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
         const int i = k / potential->n_types, j = k % potential->n_types;
         const MdPair_d *pair = &potential->pair[k];
-        if (i > j || pair->cutoff > md_pair_minimum * sigma_of(pair) * (1 + 1e-9)) continue;
+        if (i > j || pair->cutoff > 1.122462048309373 * sigma_of(potential, pair) * (1 + 1e-9)) continue; /* 2^(1/6) */
         if (n == 0) first = k;
         if (n++ < MOST)
-            md_text_add(&text, "%s %d %d (sigma %.4g, cutoff %.4g)", n > 1 ? "," : "", i + 1, j + 1, sigma_of(pair),
-                        pair->cutoff);
+            md_text_add(&text, "%s %d %d (sigma %.4g, cutoff %.4g)", n > 1 ? "," : "", i + 1, j + 1,
+                        sigma_of(potential, pair), pair->cutoff);
     }
     if (n == 0) return NULL;
     if (n > MOST) md_text_add(&text, " and %d more", n - MOST);
     const MdPair_d *pair = &potential->pair[first];
-    const double sigma = sigma_of(pair);
+    const double sigma = sigma_of(potential, pair);
     char *pairs = md_text_take(&text),
          *advice = md_format("cut at or inside the minimum, 2^(1/6) sigma, where they only repel: pair%s%s. For a "
                              "Lennard-Jones fluid give a "
                              "cutoff of some 2.5 sigma: potential.pairs = %d %d %.6g %.6g %.6g%s; for repulsion alone "
                              "potential.form = wca",
                              n > 1 ? "s" : "", pairs, first / potential->n_types + 1, first % potential->n_types + 1,
-                             pair->energy_6 * pair->energy_6 / (4 * pair->energy_12), sigma, 2.5 * sigma,
-                             n > 1 ? " ; ..." : "");
+                             md_pair_depth(potential->form, pair), sigma, 2.5 * sigma, n > 1 ? " ; ..." : "");
     free(pairs);
     return advice;
 }
@@ -120,7 +122,7 @@ static int smallest_pair(const MdPotential *potential, double *sigma) {
     int smallest = 0;
     *sigma = INFINITY;
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
-        const double of_pair = sigma_of(&potential->pair[k]);
+        const double of_pair = sigma_of(potential, &potential->pair[k]);
         if (of_pair < *sigma) smallest = k;
         *sigma = fmin(*sigma, of_pair);
     }

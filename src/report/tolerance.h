@@ -54,15 +54,15 @@ static inline double md_tolerance_accumulate(const MdConfig *config, int64_t n_a
 static inline double md_tolerance_shake(int precision) { return 5 * 1.7320508 * md_tolerance_unit(precision); }
 
 /* Largest rounding of a coordinate, sigma, of which the energies of a run can still be trusted. Two coordinates in each of three
- * components put a distance off by up to 2 sqrt(3) of it, and that the energy of two atoms that touch by 24 epsilon / sigma times
+ * components put a distance off by up to 2 sqrt(3) of it, and that the energy of two atoms that touch by |U'| times
  * as much: a twentieth of the deepest well at most, as for all errors of energies (md_tolerance_energy_cap). */
 static inline double md_tolerance_rounding(const MdPotential *potential) {
     double depth = 0, slope = 0;
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
         const MdPair_d *pair = &potential->pair[k];
-        const double epsilon = pair->energy_6 * pair->energy_6 / (4 * pair->energy_12);
-        depth = fmax(depth, epsilon);
-        slope = fmax(slope, 24 * epsilon / pow(pair->energy_12 / pair->energy_6, 1.0 / 6));
+        const double contact = md_pair_reach(potential->form, pair, 0);
+        depth = fmax(depth, md_pair_depth(potential->form, pair));
+        slope = fmax(slope, fabs(md_pair_shape(potential->form, pair, contact).du));
     }
     return 0.05 * depth / (slope * 2 * 1.7320508);
 }
@@ -115,8 +115,8 @@ static inline double md_tolerance_drift(const MdConfig *config) {
  * oscillator: its temperature is off by that share. 2 % of kT, or of the deepest well, are allowed for that and (1)
  * together; a time step that needs more is too long.
  *
- * By chance, in small systems. (1) A single hard collision: at an energy of 3 T above the bottom of the well two particles
- * come as near as r = sigma (4 epsilon / e)^(1/12) and feel F = 12 e / r; each counts dt^2 F^2 / 24m. (2) A force that
+ * By chance, in small systems. (1) A single hard collision: at an energy of 3 T two particles come as near as U(r) = 3 T
+ * and feel F = -U'(r); each counts dt^2 F^2 / 24m. (2) A force that
  * ends in a step F_c at the cutoff: a pair that crosses it inside a time step is given up to F_c v dt / 2 too much or
  * too little, evenly spread; a pair crosses about 2 v t / r_c times. Both are independent events, so their sum grows like
  * the root of their number, and six standard deviations are allowed. */
@@ -127,13 +127,12 @@ static inline double md_tolerance_time_step(const MdThermo *row, double curvatur
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
         const MdPair_d *pair = &potential->pair[k];
         double mass = fmin(system->mass[k / potential->n_types], system->mass[k % potential->n_types]);
-        double epsilon = pair->energy_6 * pair->energy_6 / (4 * pair->energy_12);
-        double energy = 3 * row->temperature + epsilon, sigma = pow(pair->energy_12 / pair->energy_6, 1.0 / 6);
-        double force = 12 * energy / (sigma * pow(4 * epsilon / energy, 1.0 / 12));
+        double nearest = fmin(pair->cutoff, md_pair_reach(potential->form, pair, 3 * row->temperature));
+        double force = fabs(md_pair_shape(potential->form, pair, nearest).du);
         double speed = sqrt(2 * row->temperature / mass);
         peak_sq = fmax(peak_sq, force * force / mass);
-        scale = fmax(scale, epsilon);
-        double jump = md_pair_force_d(pair, pair->cutoff_sq) * pair->cutoff - pair->force_shift;
+        scale = fmax(scale, md_pair_depth(potential->form, pair));
+        double jump = md_pair_force(potential->form, pair, pair->cutoff_sq) * pair->cutoff;
         double crossings = row->pairs * (2 * sqrt(2 * row->temperature) * row->time / pair->cutoff + 1);
         step_force = fmax(step_force, fabs(jump) * speed * sqrt(crossings));
     }

@@ -86,12 +86,26 @@ static MdStatus table_read_pairs(const MdProblems *problems, PairTable *table, c
     return status;
 }
 
-/* Whether floats hold the coefficients, and the parts of the formula from half of sigma to where forces still matter. */
-static bool fits_single(const MdPair_d *pair, double sigma) {
+static bool fits_double(const MdPair_d *pair) {
+    bool fits = isfinite(pair->energy_shift) && isfinite(pair->force_shift);
+    for (int k = 0; k < MD_FORM_NUMBERS; k++) fits = fits && isnormal(pair->p[k]);
+    return fits;
+}
+
+/* Whether floats hold the numbers of the form, and forces from half of the distance of contact to where they still matter. */
+static bool fits_single(const MdForm *form, const MdPair_d *pair) {
     const MdPair_f single = md_pair_to_single(*pair);
-    const double tail = pair->attraction * pow(fmin(pair->cutoff, 10 * sigma), -8);
-    return isnormal(single.force_12) && isnormal(single.attraction) && isnormal(single.energy_12) &&
-           isnormal(single.energy_6) && isnormal((float)tail) && isnormal((float)pow(sigma / 2, -14));
+    const double contact = md_pair_reach(form, pair, 0),
+                 ends[] = {contact / 2, fmin(fmax(pair->cutoff, 2 * contact), 10 * contact)};
+    bool fits = true;
+    for (int k = 0; k < MD_FORM_NUMBERS; k++) fits = fits && isnormal(single.p[k]);
+    for (int k = 0; k < 2 && fits; k++) {
+        const double right = md_pair_force(form, pair, ends[k] * ends[k]),
+                     found = md_pair_force_in_single(form, &single, (float)(ends[k] * ends[k]));
+        fits = isnormal((float)found) && isnormal((float)found / single.p[0]) &&
+               fabs(found - right) <= 1e-5 * md_pair_shape(form, pair, ends[k]).size_du / ends[k];
+    }
+    return fits;
 }
 
 static MdStatus table_to_potential(const MdProblems *problems, const PairTable *table, MdPotential *potential) {
@@ -100,11 +114,10 @@ static MdStatus table_to_potential(const MdProblems *problems, const PairTable *
     for (int a = 0; a < table->n_types; a++)
         for (int b = 0; b < table->n_types; b++) {
             PairWords words = table->at[a][b];
-            MdPair_d pair = md_pair_make(words.epsilon, words.sigma, words.cutoff, potential->shift == MD_SHIFT_ENERGY,
-                                         potential->shift == MD_SHIFT_FORCE);
-            const bool fits = isnormal(pair.force_12) && isnormal(pair.energy_6) && isfinite(pair.energy_shift) &&
-                              isfinite(pair.force_shift);
-            if (!fits || (!is_double && !fits_single(&pair, words.sigma)))
+            MdPair_d pair = md_pair_make(potential->form, (double[]){words.epsilon, words.sigma}, words.cutoff,
+                                         potential->shift == MD_SHIFT_ENERGY, potential->shift == MD_SHIFT_FORCE);
+            const bool fits = fits_double(&pair);
+            if (!fits || (!is_double && !fits_single(potential->form, &pair)))
                 return md_problem(problems, MD_OPTION_potential_sigma,
                                   "pair %d %d: epsilon %g, sigma %g, cutoff %g give coefficients beyond the range of "
                                   "%s precision; use reduced units, with values near 1",
@@ -116,7 +129,7 @@ static MdStatus table_to_potential(const MdProblems *problems, const PairTable *
 }
 
 /* Weeks, Chandler, Andersen, J. Chem. Phys. 54, 5237 (1971): the cutoff is the minimum of each pair. */
-static MdStatus table_cut_wca(const MdProblems *problems, PairTable *table) {
+static MdStatus table_cut_wca(const MdProblems *problems, const MdForm *form, PairTable *table) {
     MdStatus status = MD_OK;
     for (int a = 0; a < table->n_types; a++)
         for (int b = 0; b < table->n_types; b++) {
@@ -126,7 +139,7 @@ static MdStatus table_cut_wca(const MdProblems *problems, PairTable *table) {
                     md_problem_by(problems, MD_OPTION_potential_pairs, MD_OPTION_potential_form,
                                   "pair %d %d has a cutoff of %g, but wca has its own, 2^(1/6) sigma: leave it out",
                                   a + 1, b + 1, words->cutoff);
-            words->cutoff = md_pair_minimum * words->sigma;
+            words->cutoff = md_form_minimum_of(form, (double[]){words->epsilon, words->sigma});
         }
     return status;
 }
@@ -134,7 +147,9 @@ static MdStatus table_cut_wca(const MdProblems *problems, PairTable *table) {
 MdStatus md_potential_make(const MdProblems *problems, int n_types, MdPotential *potential) {
     const MdConfig *config = md_deck_config(problems->deck);
     bool wca = config->potential_form == MD_POTENTIAL_WCA;
-    *potential = (MdPotential){.n_types = n_types, .shift = wca ? MD_SHIFT_ENERGY : config->potential_shift};
+    *potential = (MdPotential){.n_types = n_types,
+                               .shift = wca ? MD_SHIFT_ENERGY : config->potential_shift,
+                               .form = md_form(config->potential_form)};
     PairTable table = {.n_types = n_types};
     double epsilon[MD_MAX_TYPES], sigma[MD_MAX_TYPES];
     MdStatus read_epsilon =
@@ -145,7 +160,7 @@ MdStatus md_potential_make(const MdProblems *problems, int n_types, MdPotential 
 
     table_mix(&table, config->potential_mixing, epsilon, sigma, config->potential_cutoff);
     MdStatus status = table_read_pairs(problems, &table, config->potential_pairs);
-    if (wca && table_cut_wca(problems, &table)) status = MD_ERROR_INPUT;
+    if (wca && table_cut_wca(problems, potential->form, &table)) status = MD_ERROR_INPUT;
     return status ? status : table_to_potential(problems, &table, potential);
 }
 

@@ -44,7 +44,7 @@ MdTail md_system_tail(const MdSystem *system) {
     md_comm_add_doubles(system->comm, count, n_types);
     for (int k = 0; k < n_types * n_types; k++) {
         const double pairs = count[k / n_types] * count[k % n_types] / volume;
-        const MdTail of_pair = md_pair_tail(&system->potential.pair[k], system->box.dimension);
+        const MdTail of_pair = md_pair_tail(system->potential.form, &system->potential.pair[k], system->box.dimension);
         tail.energy += pairs * of_pair.energy / (double)system->n_atoms;
         tail.pressure += pairs * of_pair.pressure / volume;
     }

@@ -13,7 +13,7 @@
 #include "deck/deck.h"
 #include "parallel/comm.h"
 #include "physics/box.h"
-#include "physics/pair.h"
+#include "physics/form.h"
 #include "system/random.h"
 
 #ifdef __cplusplus
@@ -24,6 +24,7 @@ extern "C" {
 typedef struct MdPotential {
     int n_types;
     int shift; /* MD_SHIFT_NONE, MD_SHIFT_ENERGY, MD_SHIFT_FORCE */
+    const MdForm *form;
     MdPair_d pair[MD_MAX_TYPES * MD_MAX_TYPES];
     double cutoff_max; /* over all pairs, sigma */
 } MdPotential;

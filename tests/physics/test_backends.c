@@ -309,7 +309,7 @@ static void find_weakest(const MdSystem *system, int64_t weakest[2], double forc
             }
             double beyond_well = 1.7; /* where force and energy both only fall with distance */
             if (r_sq >= pair->cutoff_sq || r_sq < beyond_well * beyond_well) continue;
-            double over_r = md_pair_force_d(pair, r_sq);
+            double over_r = md_pair_force(system->potential.form, pair, r_sq);
             if (fabs(over_r) * sqrt(r_sq) >= least) continue;
             least = fabs(over_r) * sqrt(r_sq);
             weakest[0] = i, weakest[1] = j;

@@ -93,7 +93,7 @@ static double drift_limit(const MdSystem *system, const Judge *judge, int precis
     const double temperature = 2 * judge->sums.kinetic / md_degrees_of_freedom(system->n_atoms, system->box.dimension);
     double walk_sq = 0;
     if (system->potential.shift != MD_SHIFT_FORCE) {
-        double jump = md_pair_force_d(&system->potential.pair[0], r * r) * r, speed = sqrt(2 * temperature);
+        double jump = md_pair_force(system->potential.form, &system->potential.pair[0], r * r) * r, speed = sqrt(2 * temperature);
         double crossings = rho * 2 * acos(-1) * r * r * sqrt(4 * temperature / acos(-1)) * dt;
         walk_sq += crossings * pow(jump * speed * dt, 2) / 12;
     }

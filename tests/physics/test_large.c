@@ -157,7 +157,7 @@ static void test_lost_pair(int precision, int64_t n_atoms) {
     for (int64_t k = 0, n = near_find(&near, 0); k < n; k++) {
         double d[3], wraps[3], r = sqrt(tolerance_separation(system, system->position, 0, near.found[k], d, wraps));
         if (near.found[k] == 0 || r < (exact ? 2.4 : 1.2) || r > (exact ? 2.49 : 1.4)) continue;
-        for (int a = 0; a < 3; a++) force[a] -= md_pair_force_d(&system->potential.pair[0], r * r) * d[a];
+        for (int a = 0; a < 3; a++) force[a] -= md_pair_force(system->potential.form, &system->potential.pair[0], r * r) * d[a];
         break;
     }
     CHECK(judge_count_faults(&judge, force, NULL, false) > 0);

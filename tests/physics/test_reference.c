@@ -204,7 +204,7 @@ static bool difference_error(const MdSystem *system, const double *position, int
         if (r > pair->cutoff) continue;
         r -= 2 * h; /* the derivative at the worst place in reach */
         /* Of r^-12: 12 13 14 15 16 r^-17; of r^-6: 6 7 8 9 10 r^-11; twice that, for directions across r. */
-        fifth += 2 * (524160 * pair->energy_12 * pow(r, -17) + 30240 * pair->energy_6 * pow(r, -11));
+        fifth += 2 * (524160 * pair->p[2] * pow(r, -17) + 30240 * pair->p[3] * pow(r, -11));
     }
     *error = h * h * h * h / 30 * fifth + 1.5 * energy_error / h;
     return true;
@@ -302,10 +302,10 @@ static void test_virial(void) {
                     r_sq += d * d;
                 }
                 double r = sqrt(r_sq), inverse_6 = 1 / (r_sq * r_sq * r_sq);
-                double bend = fabs(156 * pair->energy_12 * inverse_6 - 42 * pair->energy_6) * inverse_6 / r_sq;
+                double bend = fabs(156 * pair->p[2] * inverse_6 - 42 * pair->p[3]) * inverse_6 / r_sq;
                 if (fabs(r - pair->cutoff) < 2 * h * r) crossing += 3 * h * r * r * bend;
                 if (r < pair->cutoff)
-                    fifth += 2 * (524160 * pair->energy_12 * inverse_6 + 30240 * pair->energy_6) * inverse_6;
+                    fifth += 2 * (524160 * pair->p[2] * inverse_6 + 30240 * pair->p[3]) * inverse_6;
             }
         double slope = (energy[0] - 8 * energy[1] + 8 * energy[2] - energy[3]) / (12 * h);
         double error = h * h * h * h / 30 * fifth + 1.5 * t.potential / h + crossing + t.virial;

@@ -37,7 +37,7 @@ static void force_of_nearest(double force[3]) {
         }
         if (j == ATOM || r_sq >= least) continue;
         least = r_sq;
-        for (int a = 0; a < 3; a++) force[a] = md_pair_force_d(&system->potential.pair[0], r_sq) * d[a];
+        for (int a = 0; a < 3; a++) force[a] = md_pair_force(system->potential.form, &system->potential.pair[0], r_sq) * d[a];
     }
 }
 

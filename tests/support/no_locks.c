@@ -1,6 +1,7 @@
 /* In front of the C library (LD_PRELOAD): a file system without locks. MDMINI_TEST_FLOCK, MDMINI_TEST_FCNTL: the errno with which
  * flock, and the locks of fcntl, fail; where one is not set, these locks work. */
 #define _GNU_SOURCE 1
+#undef _FILE_OFFSET_BITS /* which renames fcntl to fcntl64 */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -63,7 +63,7 @@ Path path_follow(const MdSystem *system, double factor, double dt, int n_steps) 
     md_free(velocity);
     for (int k = 0; k < system->potential.n_types * system->potential.n_types; k++) {
         const MdPair_d *pair = &system->potential.pair[k];
-        path.jump = fmax(path.jump, fabs(md_pair_force_d(pair, pair->cutoff_sq) * pair->cutoff - pair->force_shift));
+        path.jump = fmax(path.jump, fabs(md_pair_force(system->potential.form, pair, pair->cutoff_sq) * pair->cutoff));
     }
     return path;
 }

@@ -67,12 +67,14 @@ static double next_uniform(uint64_t *state) {
 /* Types that differ in depth, size and cutoff; the first pair has the cutoff of the shape, which is the largest. */
 static void make_potential(const StateShape *shape, MdPotential *potential) {
     int n = shape->n_types;
-    *potential = (MdPotential){.n_types = n, .shift = shape->shift, .cutoff_max = shape->cutoff};
+    *potential = (MdPotential){
+        .n_types = n, .shift = shape->shift, .form = md_form(MD_POTENTIAL_LJ), .cutoff_max = shape->cutoff};
     for (int a = 0; a < n; a++)
         for (int b = 0; b < n; b++) {
             double cutoff = shape->cutoff * (1 - 0.05 * (a + b));
-            potential->pair[a * n + b] = md_pair_make(1 + 0.2 * (a + b), 1 - 0.03 * (a + b), cutoff,
-                                                      shape->shift == MD_SHIFT_ENERGY, shape->shift == MD_SHIFT_FORCE);
+            const double words[] = {1 + 0.2 * (a + b), 1 - 0.03 * (a + b)};
+            potential->pair[a * n + b] = md_pair_make(potential->form, words, cutoff, shape->shift == MD_SHIFT_ENERGY,
+                                                      shape->shift == MD_SHIFT_FORCE);
         }
 }
 

@@ -195,15 +195,12 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
             double r = sqrt(r_sq), off = root_d * u * (2 * extent + longest + r);
             if (r > pair->cutoff + off) continue;
             for (int a = 0; a < 3; a++) unit[a] /= r;
-            double inverse_6 = 1 / (r_sq * r_sq * r_sq), shift = fabs(pair->force_shift);
-            double repulsion = pair->force_12 * inverse_6 * inverse_6 / r;
-            double attraction = pair->force_12 * pair->attraction * inverse_6 / r;
-            double f = repulsion - attraction - pair->force_shift, slope = (13 * repulsion - 7 * attraction) / r;
+            const MdShape shape = md_pair_shape(system->potential.form, pair, r);
+            double shift = fabs(pair->force_shift), f = -shape.du - pair->force_shift, slope = shape.ddu;
             TolerancePart e = {.slope = f,
-                               .value = md_pair_energy_d(pair, r_sq),
-                               .parts = repulsion * r / 12 + attraction * r / 6 + fabs(pair->energy_shift) +
-                                        shift * (r + pair->cutoff)};
-            TolerancePart w = {.slope = f - slope * r, .value = f * r, .parts = (repulsion + attraction + shift) * r};
+                               .value = md_pair_energy(system->potential.form, pair, r_sq),
+                               .parts = shape.size_u + fabs(pair->energy_shift) + shift * (r + pair->cutoff)};
+            TolerancePart w = {.slope = f - slope * r, .value = f * r, .parts = (shape.size_du + shift) * r};
             if (fabs(r - pair->cutoff) <= off) {
                 edge += fabs(f);
                 t.pairs += 0.5;
@@ -213,7 +210,7 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
             }
             n_row++;
             stiff += fmax(fabs(slope), fabs(f) / r) * off;
-            formula += roundings * u * (repulsion + attraction + shift);
+            formula += roundings * u * (shape.size_du + shift);
             force_abs += fabs(f);
             truncation_abs += fabs(pair->truncation);
             for (int a = 0; a < 3; a++) force[a] += f * unit[a];

@@ -11,16 +11,7 @@ static double plain_energy(double epsilon, double sigma, double r) {
     return 4 * epsilon * (s6 * s6 - s6);
 }
 
-static double pair_force(const MdPair_d *pair, int shift, double r) {
-    double r_sq = r * r;
-    return r * (shift == MD_SHIFT_FORCE ? md_pair_force_shifted_d(pair, r_sq) : md_pair_force_d(pair, r_sq));
-}
-
-static float pair_force_single(const MdPair_f *pair, int shift, float r_sq) {
-    return sqrtf(r_sq) * (shift == MD_SHIFT_FORCE ? md_pair_force_shifted_f(pair, r_sq) : md_pair_force_f(pair, r_sq));
-}
-
-static void check_formulas(const MdPair_d *pair, int shift) {
+static void check_formulas(const MdForm *form, const MdPair_d *pair, int shift) {
     double cutoff = pair->cutoff;
     const double below = cutoff * (1 - 1e-12);
     MdPair_f single = md_pair_to_single(*pair);
@@ -30,19 +21,17 @@ static void check_formulas(const MdPair_d *pair, int shift) {
         double u[4], offset[4] = {-2, -1, 1, 2};
         for (int j = 0; j < 4; j++) {
             double x = r + offset[j] * h;
-            u[j] = md_pair_energy_d(pair, x * x);
+            u[j] = md_pair_energy(form, pair, x * x);
         }
-        double gradient = (u[0] - 8 * u[1] + 8 * u[2] - u[3]) / (12 * h), force = pair_force(pair, shift, r);
+        double gradient = (u[0] - 8 * u[1] + 8 * u[2] - u[3]) / (12 * h), force = r * md_pair_force(form, pair, r * r);
         CHECK_NEAR(force, -gradient, 1e-9 * fabs(force) + 1e-8 * fabs(u[0] / r) + 1e-10);
         float r_sq = (float)(r * r);
         double exact_r = sqrt((double)r_sq); /* the same place for both */
-        double scale =
-            fabs(pair->energy_12) * pow(exact_r, -12) + pair->energy_6 * pow(exact_r, -6) + fabs(pair->energy_shift);
-        CHECK_NEAR((double)md_pair_energy_f(&single, r_sq), md_pair_energy_d(pair, (double)r_sq), 1e-5 * scale);
-        CHECK_NEAR((double)pair_force_single(&single, shift, r_sq), pair_force(pair, shift, exact_r),
-                   1e-5 * 12 * scale / exact_r);
+        double scale = fabs(pair->p[2]) * pow(exact_r, -12) + pair->p[3] * pow(exact_r, -6) + fabs(pair->energy_shift);
+        CHECK_NEAR((double)md_pair_force_in_single(form, &single, r_sq), md_pair_force(form, pair, (double)r_sq),
+                   1e-5 * 12 * scale / (double)r_sq);
     }
-    double jump = md_pair_energy_d(pair, below * below);
+    double jump = md_pair_energy(form, pair, below * below);
     if (shift == MD_SHIFT_NONE) {
         CHECK(fabs(jump) > 1e-4);
         CHECK_NEAR(pair->truncation, jump, 1e-9 * fabs(jump));
@@ -50,7 +39,7 @@ static void check_formulas(const MdPair_d *pair, int shift) {
         CHECK_NEAR(jump, 0, 1e-10);
         CHECK_NEAR(pair->truncation, 0, 1e-15);
     }
-    double force_at_cutoff = pair_force(pair, shift, below);
+    double force_at_cutoff = below * md_pair_force(form, pair, below * below);
     if (shift == MD_SHIFT_FORCE) CHECK_NEAR(force_at_cutoff, 0, 1e-9);
 }
 
@@ -66,14 +55,14 @@ static void test_shifts(void) {
         CHECK(potential.shift == shift && potential.cutoff_max == 2.5);
         for (int k = 0; k < 4; k++) {
             check_context("shift %s, pair %d", words[shift], k);
-            check_formulas(&potential.pair[k], shift);
+            check_formulas(potential.form, &potential.pair[k], shift);
         }
         /* None of this shows a wrong scale: a value from the textbook formula does. */
         double expected = plain_energy(1, 1, 1.5);
         if (shift) expected -= plain_energy(1, 1, 2.5);
         if (shift == MD_SHIFT_FORCE)
             expected -= (1.5 - 2.5) * (plain_energy(1, 1, 2.5 + 1e-5) - plain_energy(1, 1, 2.5 - 1e-5)) / 2e-5;
-        CHECK_NEAR(md_pair_energy_d(&potential.pair[0], 2.25), expected, 1e-10);
+        CHECK_NEAR(md_pair_energy(potential.form, &potential.pair[0], 2.25), expected, 1e-10);
         md_errors_destroy(errors);
         md_deck_destroy(deck);
     }
@@ -83,8 +72,10 @@ static void test_shifts(void) {
 static void check_pair(const MdPotential *potential, int a, int b, double epsilon, double sigma, double cutoff) {
     for (int turn = 0; turn < 2; turn++) {
         const MdPair_d *pair = &potential->pair[turn ? a * potential->n_types + b : b * potential->n_types + a];
-        CHECK_NEAR(pair->energy_6 * pair->energy_6 / (4 * pair->energy_12), epsilon, 1e-13 * epsilon);
-        CHECK_NEAR(pow(pair->energy_12 / pair->energy_6, 1.0 / 6), sigma, 1e-13 * sigma);
+        CHECK_NEAR(pair->p[3] * pair->p[3] / (4 * pair->p[2]), epsilon, 1e-13 * epsilon);
+        CHECK_NEAR(pow(pair->p[2] / pair->p[3], 1.0 / 6), sigma, 1e-13 * sigma);
+        CHECK_NEAR(md_pair_depth(potential->form, pair), epsilon, 1e-13 * epsilon);
+        CHECK_NEAR(md_pair_reach(potential->form, pair, 0), sigma, 1e-13 * sigma);
         CHECK_NEAR(pair->cutoff, cutoff, 1e-15 * cutoff);
         CHECK_NEAR(pair->cutoff_sq, cutoff * cutoff, 1e-15 * cutoff * cutoff);
     }
@@ -131,9 +122,9 @@ static void test_parameters(void) {
     check_pair(&p, 1, 1, 1, 2, 2 * minimum);
     CHECK(p.shift == MD_SHIFT_ENERGY);
     for (int k = 0; k < 4; k++) {
-        check_formulas(&p.pair[k], MD_SHIFT_ENERGY);
+        check_formulas(p.form, &p.pair[k], MD_SHIFT_ENERGY);
         double below = p.pair[k].cutoff * (1 - 1e-9), epsilon = k == 1 || k == 2 ? 3 : 1;
-        CHECK_NEAR(pair_force(&p.pair[k], MD_SHIFT_ENERGY, below), 0, 1e-6);
+        CHECK_NEAR(md_pair_force(p.form, &p.pair[k], below * below) * below, 0, 1e-6);
         CHECK_NEAR(p.pair[k].energy_shift, -epsilon, 1e-14 * epsilon); /* the well is cut away: raised by its depth */
     }
 }

@@ -60,7 +60,20 @@ static const CudaSource library_headers[] = {
     {"math.h", "\n"},
 };
 
-static void gather_sources(Sources *sources) {
+/* The form of the pair potential stands under a name of its own: what kernels include. */
+static void add_form(Sources *sources, const char *file) {
+    char name[64];
+    snprintf(name, sizeof name, "physics/forms/%s.inc", file);
+    for (int k = 0; k < sources->n; k++) {
+        if (strcmp(sources->names[k], name) != 0) continue;
+        md_require(sources->n < MAX_SOURCES);
+        sources->names[sources->n] = "physics/form.inc";
+        sources->texts[sources->n++] = sources->texts[k];
+        return;
+    }
+}
+
+static void gather_sources(Sources *sources, const MdForm *form) {
     const char *folder = own_folder();
     memset(sources, 0, sizeof *sources);
     for (size_t k = 0; k < sizeof library_headers / sizeof library_headers[0]; k++) {
@@ -74,6 +87,7 @@ static void gather_sources(Sources *sources) {
         sources->names[sources->n] = cuda_sources[k].name;
         sources->texts[sources->n++] = own ? own : cuda_sources[k].text;
     }
+    if (form) add_form(sources, form->file);
 }
 
 /* A file that the folder lacks comes from the program; a folder that lacks them all is a mistake. */
@@ -295,7 +309,7 @@ MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, Cud
     md_require(architecture.number > 0); /* cuda_device_probe has refused such a GPU */
     *image = (CudaImage){0};
     snprintf(name, sizeof name, "%s.cu", unit);
-    gather_sources(&sources);
+    gather_sources(&sources, target->potential->form);
     MdStatus status = check_folder(&sources, errors);
     if (status == MD_OK) {
         drop_others(&sources, name);

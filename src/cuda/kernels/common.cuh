@@ -24,7 +24,7 @@
 #include "cuda/context/shared.h"
 #include "deck/choices.h"
 #include "physics/box.h"
-#include "physics/pair.h"
+#include "physics/form.h"
 
 #if MD_SW_launch_bounds
 /* No more registers than let so many threads live on a multiprocessor at once, in the 32 blocks that it has room for. */

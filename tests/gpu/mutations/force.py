@@ -14,15 +14,15 @@ mutant("add_pair select: force beyond the cutoff", PAIR + " void add_pair_at(", 
        tests(LIST + " force.cutoff_test=select"))
 mutant("add_pair: energy without shift", PAIR + " void add_pair_at(", "MD_SHIFTED ? md_pair_energy_shifted(pair, r_sq) : ", "",
        tests(LIST, "3-D uneven, shift force"))
-mutant("add_pair: force without shift", PAIR + " void add_pair_at(", "? md_pair_force_shifted(pair, r_sq)", "? md_pair_force(pair, r_sq)",
+mutant("add_pair: force without shift", PAIR + " void add_pair_at(", "? md_pair_force_shifted(pair, r_sq)", "? md_pair_force_plain(pair, r_sq)",
        tests(LIST, "3-D uneven, shift force"))
 mutant("add_pair: energy negated", PAIR + " void add_pair_at(", "md_pair_energy_plain(pair, r_sq)", "-md_pair_energy_plain(pair, r_sq)", tests(LIST))
 mutant("add_pair: no truncation", PAIR + " void add_pair_at(", "(double)pair->truncation", "0.0", tests(LIST, "3-D"))
-mutant("add_pair: virial without r", PAIR + " void add_pair_at(", "(double)((has_common_factor ? f * pair->force_12 : f) * r_sq)", "(double)f", tests(LIST))
-mutant("add_pair: the virial without the factor", PAIR + " void add_pair_at(", "has_common_factor ? f * pair->force_12 : f", "f", tests(LIST, "3-D"))
+mutant("add_pair: virial without r", PAIR + " void add_pair_at(", "(double)((has_common_factor ? f * pair->p[common_factor] : f) * r_sq)", "(double)f", tests(LIST))
+mutant("add_pair: the virial without the factor", PAIR + " void add_pair_at(", "has_common_factor ? f * pair->p[common_factor] : f", "f", tests(LIST, "3-D"))
 mutant("whole_force: without the factor", PAIR + " Vec3<Pair> whole_force(", "if constexpr (has_common_factor)", "if constexpr (false)", tests(LIST, "3-D"))
 mutant("whole_force: z without the factor", PAIR + " Vec3<Pair> whole_force(", "factor * sum.z", "sum.z", tests(LIST, "3-D"))
-mutant("whole_force: the factor twice", PAIR, "has_common_factor = MD_N_TYPES == 1 && !MD_SHIFTED && !is_half", "has_common_factor = MD_N_TYPES == 1 && !is_half", tests(LIST, "3-D uneven, shift force"))
+mutant("whole_force: the factor twice", PAIR, "MD_N_TYPES == 1 && !MD_SHIFTED && !is_half", "MD_N_TYPES == 1 && !is_half", tests(LIST, "3-D uneven, shift force"))
 mutant("whole_force: half lists without the factor", PAIR, "MD_N_TYPES == 1 && !MD_SHIFTED && !is_half", "MD_N_TYPES == 1 && !MD_SHIFTED", tests(LIST + " neighbor.list=half", "3-D"))
 for kernel, file, function in (("pairs", "pairs", "force_block_pairs"), ("pairs-tiled", "pairs", "force_block_tiled"), ("cell", "cell", "force_block_cell"),
                                ("cluster", "cluster", "force_block_cluster"), ("list", "list", "force_block_list")):

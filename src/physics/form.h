@@ -1,0 +1,87 @@
+/* Pair potentials: what a form gives, and one pair of types made of it.
+ *
+ * A form is a row of forms.def and a file in forms/, which is compiled for float, double, registers of lanes and CUDA. It has, with
+ * p the numbers that md_form_parameters makes of the words of a deck,
+ *   md_form_over_r(p, 1/r^2, 1/r)   force over distance, -U'/r, in units of p[MD_FORM_FACTOR] (-1: of 1): a factor that all pairs
+ *                                   have in common waits until they are added up
+ *   md_form_energy(p, 1/r^2, 1/r)   U. It shares no product with the force: a compiler would compute that once and round it, where
+ *                                   kernels of forces alone fuse it with the operation that follows, and forces would differ between
+ *                                   kernels with energies and without
+ *   MD_FORM_ROOT                    1: these two use 1/r
+ * and under MD_FORM_HOST, in double precision on the host,
+ *   md_form_parameters(words, p): none of them 0, what a form does not use is 1
+ *   md_form_minimum(words): the distance of the minimum; 0: there is none
+ *   md_form_shape(p, r)             U and its derivatives, for the verification.
+ *
+ * The truncation stands once, in pair.inc: U(r) for r < cutoff, 0 beyond, with
+ *   shift none    U as it stands: the energy jumps at the cutoff;
+ *   shift energy  U(r) - U(cutoff);
+ *   shift force   U(r) - U(cutoff) + (r - cutoff) F(cutoff): energy and force go to zero, F(r) - F(cutoff).
+ * Source: Allen, Tildesley, Computer Simulation of Liquids, 2nd ed. (2017), sections 1.2 and 5.2. */
+#ifndef MD_PHYSICS_FORM_H
+#define MD_PHYSICS_FORM_H
+
+#include <stdbool.h>
+
+#include "physics/real.h"
+
+#define MD_MAX_TYPES 8
+enum { MD_FORM_NUMBERS = 4 };
+
+/* Of one pair of types. */
+#define MD_PAIR_FIELDS(real)                                                                                           \
+    real cutoff_sq;                                                                                                    \
+    real p[MD_FORM_NUMBERS]; /* of the form */                                                                         \
+    real cutoff;                                                                                                       \
+    real energy_shift; /* subtracted from the energy */                                                                \
+    real force_shift;  /* subtracted from the force (not from force over r) */                                         \
+    real truncation;   /* step of the energy at the cutoff that is left: 0 but for shift none */
+typedef struct MdPair_f {
+    MD_PAIR_FIELDS(float)
+} MdPair_f;
+typedef struct MdPair_d {
+    MD_PAIR_FIELDS(double)
+} MdPair_d;
+
+#ifndef __CUDACC_RTC__ /* the host makes them */
+/* U, U' and U'' at a distance, and the sums of the sizes of their terms, which bound what rounding does. */
+typedef struct MdShape {
+    double u, du, ddu, size_u, size_du, size_ddu;
+} MdShape;
+
+typedef struct MdForm {
+    const char *word, *file, *words; /* as forms.def has them */
+    int traits;
+    const struct MdFormFormulas *formulas;
+} MdForm;
+
+/* Of potential.form (MD_POTENTIAL_...). */
+const MdForm *md_form(int potential);
+
+/* One pair of types from the words of the form; shift_force implies shift_energy. */
+MdPair_d md_pair_make(const MdForm *form, const double *words, double cutoff, bool shift_energy, bool shift_force);
+double md_form_minimum_of(const MdForm *form, const double *words); /* 0: there is none */
+MdPair_f md_pair_to_single(MdPair_d pair);
+
+/* At a squared distance below cutoff_sq, with whatever shift the pair has: force over distance, positive when repulsive; energy. */
+double md_pair_force(const MdForm *form, const MdPair_d *pair, double r_sq);
+double md_pair_energy(const MdForm *form, const MdPair_d *pair, double r_sq);
+float md_pair_force_in_single(const MdForm *form, const MdPair_f *pair, float r_sq);
+MdShape md_pair_shape(const MdForm *form, const MdPair_d *pair, double r); /* without truncation and shift */
+
+/* Where U, seen from large distances, rises to an energy: as near as two particles come with that, did it end nowhere. INFINITY:
+ * it is above that wherever one looks. */
+double md_pair_reach(const MdForm *form, const MdPair_d *pair, double energy);
+/* Depth of the well; 0: there is none. */
+double md_pair_depth(const MdForm *form, const MdPair_d *pair);
+
+/* What one particle per volume, evenly spread beyond the cutoff, adds to the energy of an atom and, times the density once more,
+ * to the pressure: the integrals of U and of -r U' / D over half of its pairs (Allen, Tildesley, section 2.8). Of U as it stands,
+ * without a shift. */
+typedef struct MdTail {
+    double energy, pressure;
+} MdTail;
+MdTail md_pair_tail(const MdForm *form, const MdPair_d *pair, int dimension);
+#endif
+
+#endif

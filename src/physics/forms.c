@@ -1,0 +1,100 @@
+#include <math.h>
+
+#include "physics/forms.def"
+#include "physics/formulas.h"
+
+#define FORMULAS(name, word, file, words, traits) extern const MdFormFormulas md_formulas_##file;
+MD_FORMS(FORMULAS)
+#undef FORMULAS
+
+const MdForm *md_form(int potential) {
+#define ROW(name, word, file, words, traits) {word, #file, words, traits, &md_formulas_##file},
+    static const MdForm forms[] = {MD_FORMS(ROW)};
+#undef ROW
+    return &forms[potential];
+}
+
+MdPair_d md_pair_make(const MdForm *form, const double *words, double cutoff, bool shift_energy, bool shift_force) {
+    MdPair_d pair = {.cutoff_sq = cutoff * cutoff, .cutoff = cutoff};
+    form->formulas->parameters(words, pair.p);
+    const double over_r = md_pair_force(form, &pair, cutoff * cutoff),
+                 at_cutoff = md_pair_energy(form, &pair, cutoff * cutoff);
+    pair.energy_shift = shift_energy || shift_force ? at_cutoff : 0;
+    pair.truncation = at_cutoff - pair.energy_shift;
+    if (shift_force) pair.force_shift = over_r * cutoff;
+    return pair;
+}
+
+double md_form_minimum_of(const MdForm *form, const double *words) { return form->formulas->minimum(words); }
+
+MdPair_f md_pair_to_single(MdPair_d pair) {
+    MdPair_f single = {.cutoff_sq = (float)pair.cutoff_sq,
+                       .cutoff = (float)pair.cutoff,
+                       .energy_shift = (float)pair.energy_shift,
+                       .force_shift = (float)pair.force_shift,
+                       .truncation = (float)pair.truncation};
+    for (int k = 0; k < MD_FORM_NUMBERS; k++) single.p[k] = (float)pair.p[k];
+    return single;
+}
+
+double md_pair_force(const MdForm *form, const MdPair_d *pair, double r_sq) {
+    return form->formulas->force(pair, r_sq);
+}
+
+double md_pair_energy(const MdForm *form, const MdPair_d *pair, double r_sq) {
+    return form->formulas->energy(pair, r_sq);
+}
+
+float md_pair_force_in_single(const MdForm *form, const MdPair_f *pair, float r_sq) {
+    return form->formulas->force_in_single(pair, r_sq);
+}
+
+MdShape md_pair_shape(const MdForm *form, const MdPair_d *pair, double r) { return form->formulas->shape(pair->p, r); }
+
+/* --- what messages and limits ask of a form: found by numbers ------------------------------------------------------- */
+
+double md_pair_reach(const MdForm *form, const MdPair_d *pair, double energy) {
+    const double furthest = 1e3 * pair->cutoff, nearest = 1e-3 * pair->cutoff;
+    double high = pair->cutoff;
+    while (high < furthest && md_pair_shape(form, pair, high).u >= energy) high *= 1.02;
+    if (high >= furthest) return INFINITY;
+    double low = high;
+    while (low > nearest && md_pair_shape(form, pair, low).u < energy) low /= 1.02;
+    for (int k = 0; k < 50; k++) {
+        const double r = (low + high) / 2;
+        if (md_pair_shape(form, pair, r).u < energy) high = r;
+        else low = r;
+    }
+    return low;
+}
+
+double md_pair_depth(const MdForm *form, const MdPair_d *pair) {
+    double low = md_pair_reach(form, pair, 0), high = low;
+    const double furthest = 10 * low;
+    while (high < furthest && md_pair_shape(form, pair, high).du < 0) high *= 1.02;
+    if (high >= furthest) return 0;
+    for (int k = 0; k < 50; k++) {
+        const double r = (low + high) / 2;
+        if (md_pair_shape(form, pair, r).du < 0) low = r;
+        else high = r;
+    }
+    return fmax(0, -md_pair_shape(form, pair, low).u);
+}
+
+/* By x = cutoff / r from 0 to 1, in 16 parts, each with Gauss's five points (exact for powers of x up to the ninth). */
+MdTail md_pair_tail(const MdForm *form, const MdPair_d *pair, int dimension) {
+    static const double at[] = {-0.906179845938664, -0.5384693101056831, 0, 0.5384693101056831, 0.906179845938664},
+                        weight[] = {0.2369268850561891, 0.4786286704993665, 0.5688888888888889, 0.4786286704993665,
+                                    0.2369268850561891};
+    enum { PARTS = 16 };
+    const double half_sphere = (dimension == 3 ? 2 : 1) * 3.141592653589793; /* half of the surface of radius 1 */
+    MdTail tail = {0, 0};
+    for (int k = 0; k < 5 * PARTS; k++) {
+        const double x = (k / 5 + (1 + at[k % 5]) / 2) / PARTS, r = pair->cutoff / x;
+        const double share = half_sphere * weight[k % 5] / (2 * PARTS) * pow(r, dimension) / x;
+        const MdShape shape = md_pair_shape(form, pair, r);
+        tail.energy += share * shape.u;
+        tail.pressure -= share * shape.du * r / dimension;
+    }
+    return tail;
+}
