@@ -118,4 +118,43 @@ MD_INLINE double md_fast_inverse_root_d(double a) {
     return y + 0.5 * y * (1 - (a * y) * y);
 }
 
+/* --- exponential and power, to the last bits ----------------------------------------------------------------------- */
+
+/* e^x = 2^k e^r with |r| <= ln 2 / 2: adding 1.5 * 2^23 (2^52) leaves k in the low bits, from where it goes to the exponent; e^r by its
+ * series (Cody, Waite, Software Manual for the Elementary Functions (1980)). Beyond the range of exponents, the ends of it. */
+MD_INLINE MdLanes_f md_lanes_exp_f(MdLanes_f x) {
+    for (int l = 0; l < MD_LANES_f; l++) x[l] = x[l] < -87 ? -87 : x[l] > 88 ? 88 : x[l];
+    const MdLanes_f shifted = x * 1.44269504f + 0x1.8p23f, k = shifted - 0x1.8p23f;
+    const MdLanes_f r = (x - k * 0.693359375f) + k * 2.12194440e-4f;
+    MdLanes_f y = 1.0f / 5040 + r * (1.0f / 40320);
+    y = 1.0f / 720 + r * y;
+    y = 1.0f / 120 + r * y;
+    y = 1.0f / 24 + r * y;
+    y = 1.0f / 6 + r * y;
+    y = 0.5f + r * y;
+    y = 1 + r * (1 + r * y);
+    return (MdLanes_f)((MdIndex_f)y + ((MdIndex_f)shifted << 23));
+}
+MD_INLINE MdLanes_d md_lanes_exp_d(MdLanes_d x) {
+    for (int l = 0; l < MD_LANES_d; l++) x[l] = x[l] < -708 ? -708 : x[l] > 709 ? 709 : x[l];
+    const MdLanes_d shifted = x * 1.4426950408889634 + 0x1.8p52, k = shifted - 0x1.8p52;
+    const MdLanes_d r = (x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
+    static const double series[] = {
+        1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
+        1.0 / 120,       1.0 / 24,       1.0 / 6,       0.5,          1,           1};
+    MdLanes_d y = md_lanes_splat_d(1.0 / 6227020800);
+    for (int n = 0; n < 13; n++) y = series[n] + r * y;
+    return (MdLanes_d)((MdIndex_d)y + ((MdIndex_d)shifted << 52));
+}
+
+/* a^b of a > 0, one by one: a logarithm has no such short way. */
+MD_INLINE MdLanes_f md_lanes_pow_f(MdLanes_f a, MdLanes_f b) {
+    for (int l = 0; l < MD_LANES_f; l++) a[l] = powf(a[l], b[l]);
+    return a;
+}
+MD_INLINE MdLanes_d md_lanes_pow_d(MdLanes_d a, MdLanes_d b) {
+    for (int l = 0; l < MD_LANES_d; l++) a[l] = pow(a[l], b[l]);
+    return a;
+}
+
 #endif

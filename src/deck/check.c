@@ -33,9 +33,13 @@ typedef struct Need {
 /* Frames that are copied to the host; into mapped memory the kernels write. */
 #define COPIED     (BIT(MD_HOST_MEMORY_PAGEABLE) | BIT(MD_HOST_MEMORY_PINNED) | BIT(MD_HOST_MEMORY_WRITE_COMBINED))
 
-/* Forms whose cutoff is the deck's. */
-#define FREE_BIT(name, word, file, words, traits) | ((traits)&MD_FORM_OWN_CUTOFF ? 0 : BIT(MD_POTENTIAL_##name))
-#define FREE_CUTOFF                               (0 MD_FORMS(FREE_BIT))
+/* Forms of epsilon and sigma, the others, and those whose cutoff is the deck's. */
+#define MIXES_BIT(name, word, file, words, traits, formula) | ((traits)&MD_FORM_MIXES ? BIT(MD_POTENTIAL_##name) : 0)
+#define OTHER_BIT(name, word, file, words, traits, formula) | ((traits)&MD_FORM_MIXES ? 0 : BIT(MD_POTENTIAL_##name))
+#define FREE_BIT(name, word, file, words, traits, formula)  | ((traits)&MD_FORM_OWN_CUTOFF ? 0 : BIT(MD_POTENTIAL_##name))
+#define MIXES                                      (0 MD_FORMS(MIXES_BIT))
+#define OTHERS                                     (0 MD_FORMS(OTHER_BIT))
+#define FREE_CUTOFF                                (0 MD_FORMS(FREE_BIT))
 
 static const Need needs[] = {
     NEED(system_file, system_start, BIT(MD_START_FILE)),
@@ -44,6 +48,10 @@ static const Need needs[] = {
     NEED(system_min_distance, system_start, BIT(MD_START_RANDOM)),
     NEED(system_density, system_start, LATTICES | BIT(MD_START_RANDOM)),
     NEED(system_box, system_start, BIT(MD_START_RANDOM) | BIT(MD_START_FILE)),
+    NEED(potential_epsilon, potential_form, MIXES),
+    NEED(potential_sigma, potential_form, MIXES),
+    NEED(potential_mixing, potential_form, MIXES),
+    NEED(potential_parameters, potential_form, OTHERS),
     NEED(potential_cutoff, potential_form, FREE_CUTOFF),
     NEED(potential_shift, potential_form, FREE_CUTOFF),
     NEED(run_threads, run_backend, BIT(MD_BACKEND_CPU) | BIT(MD_BACKEND_AUTO)),

@@ -156,6 +156,18 @@ static const char introduction[] =
     "The log and `--check` name all others as not used. Numbers are taken as they stand, in reduced units: lengths\n"
     "in angstrom would be lengths in sigma.\n"
     "\n"
+    "## Pair potentials\n"
+    "\n"
+    "U(r) up to the cutoff; `potential.shift` says what is made continuous there. The numbers of a form stand in\n"
+    "`potential.parameters`, those of `lj` and `wca` in `potential.epsilon` and `potential.sigma`, and those of single\n"
+    "pairs of types in `potential.pairs`.\n"
+    "\n"
+    "| form | numbers | U(r) |\n"
+    "|---|---|---|\n"
+#define ROW(name, word, file, words, traits, formula) "| `" word "` | `" words "` | " formula " |\n"
+    MD_FORMS(ROW)
+#undef ROW
+    "\n"
     "## Units and kinds\n"
     "\n"
     "Units are reduced: lengths in sigma, energies in epsilon, masses in m, times in tau = sigma\n"

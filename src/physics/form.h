@@ -8,6 +8,9 @@
  *                                   kernels of forces alone fuse it with the operation that follows, and forces would differ between
  *                                   kernels with energies and without
  *   MD_FORM_ROOT                    1: these two use 1/r
+ *   MD_FORM_COPIES                  1: the cpu has compiled copies for each memory.layout and force.arithmetic, which take a second
+ *                                   each to compile; 0: these are asked for at run time
+ * (MD_EXP and MD_POW are exponential and power of every kind of number)
  * and under MD_FORM_HOST, in double precision on the host,
  *   md_form_parameters(words, p): none of them 0, what a form does not use is 1
  *   md_form_minimum(words): the distance of the minimum; 0: there is none
@@ -72,8 +75,13 @@ MdShape md_pair_shape(const MdForm *form, const MdPair_d *pair, double r); /* wi
 /* Where U, seen from large distances, rises to an energy: as near as two particles come with that, did it end nowhere. INFINITY:
  * it is above that wherever one looks. */
 double md_pair_reach(const MdForm *form, const MdPair_d *pair, double energy);
-/* Depth of the well; 0: there is none. */
-double md_pair_depth(const MdForm *form, const MdPair_d *pair);
+/* Where U is zero, and the depth of the well: the sigma and epsilon of a form. Of one without a well half of the cutoff, and U
+ * there. */
+double md_pair_contact(const MdForm *form, const MdPair_d *pair);
+double md_pair_scale(const MdForm *form, const MdPair_d *pair);
+/* Whether the formulas agree with the shape, and the derivatives of that with each other, at 64 distances up to the cutoff; if not,
+ * that where they do not goes to r. */
+bool md_pair_is_consistent(const MdForm *form, const MdPair_d *pair, double *r);
 
 /* What one particle per volume, evenly spread beyond the cutoff, adds to the energy of an atom and, times the density once more,
  * to the pressure: the integrals of U and of -r U' / D over half of its pairs (Allen, Tildesley, section 2.8). Of U as it stands,

@@ -3,12 +3,12 @@
 #include "physics/forms.def"
 #include "physics/formulas.h"
 
-#define FORMULAS(name, word, file, words, traits) extern const MdFormFormulas md_formulas_##file;
+#define FORMULAS(name, word, file, ...) extern const MdFormFormulas md_formulas_##file;
 MD_FORMS(FORMULAS)
 #undef FORMULAS
 
 const MdForm *md_form(int potential) {
-#define ROW(name, word, file, words, traits) {word, #file, words, traits, &md_formulas_##file},
+#define ROW(name, word, file, words, traits, formula) {word, #file, words, traits, &md_formulas_##file},
     static const MdForm forms[] = {MD_FORMS(ROW)};
 #undef ROW
     return &forms[potential];
@@ -68,17 +68,42 @@ double md_pair_reach(const MdForm *form, const MdPair_d *pair, double energy) {
     return low;
 }
 
-double md_pair_depth(const MdForm *form, const MdPair_d *pair) {
-    double low = md_pair_reach(form, pair, 0), high = low;
-    const double furthest = 10 * low;
+double md_pair_contact(const MdForm *form, const MdPair_d *pair) {
+    const double r = md_pair_reach(form, pair, 0);
+    return isfinite(r) ? r : pair->cutoff / 2;
+}
+
+double md_pair_scale(const MdForm *form, const MdPair_d *pair) {
+    double low = md_pair_contact(form, pair), high = low;
+    const double furthest = 10 * low, at_contact = md_pair_shape(form, pair, low).u;
     while (high < furthest && md_pair_shape(form, pair, high).du < 0) high *= 1.02;
-    if (high >= furthest) return 0;
+    if (high >= furthest) return at_contact;
     for (int k = 0; k < 50; k++) {
         const double r = (low + high) / 2;
         if (md_pair_shape(form, pair, r).du < 0) low = r;
         else high = r;
     }
-    return fmax(0, -md_pair_shape(form, pair, low).u);
+    return fabs(md_pair_shape(form, pair, low).u);
+}
+
+bool md_pair_is_consistent(const MdForm *form, const MdPair_d *pair, double *r) {
+    enum { PLACES = 64 };
+    const MdPair_d plain = {
+        .cutoff_sq = pair->cutoff_sq, .cutoff = pair->cutoff, .p = {pair->p[0], pair->p[1], pair->p[2], pair->p[3]}};
+    const double first = md_pair_contact(form, pair) * 0.7;
+    for (int k = 0; k < PLACES; k++) {
+        *r = first + (pair->cutoff - first) * k / (PLACES - 1);
+        const double h = 1e-3 * *r;
+        const MdShape s = md_pair_shape(form, pair, *r), far = md_pair_shape(form, pair, *r + h),
+                      near = md_pair_shape(form, pair, *r - h);
+        /* Simpson's rule for the integrals of U' and U'' */
+        const double du = (near.du + 4 * s.du + far.du) * h / 3, ddu = (near.ddu + 4 * s.ddu + far.ddu) * h / 3;
+        if (!(fabs(md_pair_energy(form, &plain, *r * *r) - s.u) <= 1e-12 * s.size_u)) return false;
+        if (!(fabs(md_pair_force(form, &plain, *r * *r) * *r + s.du) <= 1e-12 * s.size_du)) return false;
+        if (!(fabs(far.u - near.u - du) <= 1e-6 * s.size_du * h + 1e-12 * s.size_u)) return false;
+        if (!(fabs(far.du - near.du - ddu) <= 1e-6 * s.size_ddu * h + 1e-12 * s.size_du)) return false;
+    }
+    return true;
 }
 
 /* By x = cutoff / r from 0 to 1, in 16 parts, each with Gauss's five points (exact for powers of x up to the ninth). */

@@ -13,11 +13,15 @@
 #define MD_NAME(name) name##_f
 #endif
 #define MD_SQRT sqrtf
+#define MD_EXP  expf
+#define MD_POW  powf
 #include "physics/pair.inc"
 #undef MD_REAL
 #undef MD_TYPE
 #undef MD_NAME
 #undef MD_SQRT
+#undef MD_EXP
+#undef MD_POW
 
 #define MD_REAL       double
 #define MD_TYPE(name) name##_d
@@ -27,6 +31,8 @@
 #define MD_NAME(name) name##_d
 #endif
 #define MD_SQRT sqrt
+#define MD_EXP  exp
+#define MD_POW  pow
 #ifdef MD_FORM_FORMULAS /* one_form.c */
 #define MD_FORM_HOST
 #endif
@@ -35,5 +41,7 @@
 #undef MD_TYPE
 #undef MD_NAME
 #undef MD_SQRT
+#undef MD_EXP
+#undef MD_POW
 
 #endif

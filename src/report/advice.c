@@ -15,7 +15,7 @@ void md_advice_log_types(const MdRecord *r, const char *prefix) {
 
 /* Where the energy is zero: sigma. */
 static double sigma_of(const MdPotential *potential, const MdPair_d *pair) {
-    return md_pair_reach(potential->form, pair, 0);
+    return md_pair_contact(potential->form, pair);
 }
 
 char *md_advice_cutoffs(const MdRecord *r) {
@@ -43,7 +43,7 @@ char *md_advice_cutoffs(const MdRecord *r) {
                              "cutoff of some 2.5 sigma: potential.pairs = %d %d %.6g %.6g %.6g%s; for repulsion alone "
                              "potential.form = wca",
                              n > 1 ? "s" : "", pairs, first / potential->n_types + 1, first % potential->n_types + 1,
-                             md_pair_depth(potential->form, pair), sigma, 2.5 * sigma, n > 1 ? " ; ..." : "");
+                             md_pair_scale(potential->form, pair), sigma, 2.5 * sigma, n > 1 ? " ; ..." : "");
     free(pairs);
     return advice;
 }

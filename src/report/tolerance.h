@@ -60,8 +60,8 @@ static inline double md_tolerance_rounding(const MdPotential *potential) {
     double depth = 0, slope = 0;
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
         const MdPair_d *pair = &potential->pair[k];
-        const double contact = md_pair_reach(potential->form, pair, 0);
-        depth = fmax(depth, md_pair_depth(potential->form, pair));
+        const double contact = md_pair_contact(potential->form, pair);
+        depth = fmax(depth, md_pair_scale(potential->form, pair));
         slope = fmax(slope, fabs(md_pair_shape(potential->form, pair, contact).du));
     }
     return 0.05 * depth / (slope * 2 * 1.7320508);
@@ -131,7 +131,7 @@ static inline double md_tolerance_time_step(const MdThermo *row, double curvatur
         double force = fabs(md_pair_shape(potential->form, pair, nearest).du);
         double speed = sqrt(2 * row->temperature / mass);
         peak_sq = fmax(peak_sq, force * force / mass);
-        scale = fmax(scale, md_pair_depth(potential->form, pair));
+        scale = fmax(scale, md_pair_scale(potential->form, pair));
         double jump = md_pair_force(potential->form, pair, pair->cutoff_sq) * pair->cutoff;
         double crossings = row->pairs * (2 * sqrt(2 * row->temperature) * row->time / pair->cutoff + 1);
         step_force = fmax(step_force, fabs(jump) * speed * sqrt(crossings));

@@ -341,7 +341,7 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
     double epsilon = 0, mass = 0;
     const MdPotential *potential = &system->potential;
     for (int k = 0; k < potential->n_types * potential->n_types; k++)
-        epsilon = fmax(epsilon, md_pair_depth(potential->form, &potential->pair[k]));
+        epsilon = fmax(epsilon, md_pair_scale(potential->form, &potential->pair[k]));
     for (int k = 0; k < potential->n_types; k++) mass = fmax(mass, system->mass[k]);
     const MdThermo *first = &history->rows[0];
     const MdThermo largest = largest_of(history, end);

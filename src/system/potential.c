@@ -8,14 +8,39 @@
 #include "base/memory.h"
 #include "system/text_lines.h"
 
+enum { MOST_WORDS = 4 };
+
 /* Plain parameters of one pair, before they become coefficients. */
 typedef struct PairWords {
-    double epsilon, sigma, cutoff;
+    double numbers[MOST_WORDS], cutoff;
     bool explicit_cutoff, given;
 } PairWords;
 
+/* The words of the form, `depth alpha n>3`. */
+typedef struct FormWords {
+    int n;
+    char text[64], names[64]; /* as an entry has them, and in a sentence */
+    double least[MOST_WORDS]; /* numbers are above that */
+} FormWords;
+
+static FormWords read_words(const MdForm *form) {
+    FormWords w = {0};
+    char *copy = md_copy_text(form->words), *word;
+    size_t length;
+    for (char *rest = copy; md_text_word(&rest, &word, &length); w.n++) {
+        md_require(w.n < MOST_WORDS);
+        const size_t name = strcspn(word, "> "), at = strlen(w.text), of = strlen(w.names);
+        if (word[name] == '>') w.least[w.n] = strtod(word + name + 1, NULL);
+        snprintf(w.text + at, sizeof w.text - at, "%s%.*s", at ? " " : "", (int)name, word);
+        snprintf(w.names + of, sizeof w.names - of, "%s%.*s", of ? ", " : "", (int)name, word);
+    }
+    free(copy);
+    return w;
+}
+
 typedef struct PairTable {
     int n_types;
+    FormWords words;
     PairWords at[MD_MAX_TYPES][MD_MAX_TYPES];
 } PairTable;
 
@@ -32,45 +57,60 @@ static void table_mix(PairTable *table, int rule, const double *epsilon, const d
             double mean_sigma = a == b                        ? sigma[a]
                                 : rule == MD_MIXING_GEOMETRIC ? sqrt(sigma[a] * sigma[b])
                                                               : (sigma[a] + sigma[b]) / 2;
-            table_set(table, a, b, (PairWords){.epsilon = mean_epsilon, .sigma = mean_sigma, .cutoff = cutoff});
+            table_set(table, a, b, (PairWords){.numbers = {mean_epsilon, mean_sigma}, .cutoff = cutoff, .given = true});
         }
 }
 
+/* Numbers of the form, each above its least. */
+static MdStatus check_numbers(const MdProblems *problems, int option, const FormWords *words, const double *numbers,
+                              const char *text) {
+    for (int k = 0; k < words->n; k++)
+        if (!(numbers[k] > 0 && isfinite(numbers[k])))
+            return md_problem(problems, option, "`%s`: %g; %s and cutoff are numbers above 0", text, numbers[k],
+                              words->names);
+        else if (!(numbers[k] > words->least[k]))
+            return md_problem(problems, option, "`%s`: %g; the last of %s is a number above %g", text, numbers[k],
+                              words->names, words->least[k]);
+    return MD_OK;
+}
+
 /* One entry `i j epsilon sigma [cutoff]` of potential.pairs; text is ended by a zero. */
-static MdStatus table_read_entry(const MdProblems *problems, PairTable *table, char *text) {
+static MdStatus table_read_entry(const MdProblems *problems, PairTable *table, char *text,
+                                 bool stands[MD_MAX_TYPES][MD_MAX_TYPES]) {
     const int option = MD_OPTION_potential_pairs;
-    double numbers[5];
+    const FormWords *words = &table->words;
+    double numbers[MOST_WORDS + 3];
     int n = 0;
     size_t length;
     char *word;
     for (char *rest = text; md_text_word(&rest, &word, &length);)
-        if (n == 5 || !md_text_number(word, length, &numbers[n++]))
-            return md_problem(problems, option, "`%s`: an entry is `i j epsilon sigma [cutoff]`, decimal numbers alone",
-                              text);
-    if (n < 4)
-        return md_problem(problems, option, "`%s`: %d numbers; an entry is `i j epsilon sigma [cutoff]`", text, n);
+        if (n == words->n + 3 || !md_text_number(word, length, &numbers[n++]))
+            return md_problem(problems, option, "`%s`: an entry is `i j %s [cutoff]`, decimal numbers alone", text,
+                              words->text);
+    if (n < words->n + 2)
+        return md_problem(problems, option, "`%s`: %d numbers; an entry is `i j %s [cutoff]`", text, n, words->text);
     for (int k = 0; k < 2; k++)
         if (!(numbers[k] >= 1 && numbers[k] <= table->n_types && numbers[k] == floor(numbers[k])))
             return md_problem(problems, option, "`%s`: type %g; types are the whole numbers from 1 to %d", text,
                               numbers[k], table->n_types);
-    for (int k = 2; k < n; k++)
-        if (!(numbers[k] > 0 && isfinite(numbers[k])))
-            return md_problem(problems, option, "`%s`: %g; epsilon, sigma and cutoff are numbers above 0", text,
-                              numbers[k]);
+    const bool has_cutoff = n == words->n + 3;
+    if (has_cutoff && !(numbers[n - 1] > 0 && isfinite(numbers[n - 1])))
+        return md_problem(problems, option, "`%s`: %g; %s and cutoff are numbers above 0", text, numbers[n - 1],
+                          words->names);
+    if (check_numbers(problems, option, words, numbers + 2, text) != MD_OK) return MD_ERROR_INPUT;
     int a = (int)numbers[0] - 1, b = (int)numbers[1] - 1;
-    if (table->at[a][b].given)
-        return md_problem(problems, option, "`%s`: the pair %d %d stands twice", text, a + 1, b + 1);
-    table_set(table, a, b,
-              (PairWords){.epsilon = numbers[2],
-                          .sigma = numbers[3],
-                          .cutoff = n == 5 ? numbers[4] : table->at[a][b].cutoff,
-                          .explicit_cutoff = n == 5,
-                          .given = true});
+    if (stands[a][b]) return md_problem(problems, option, "`%s`: the pair %d %d stands twice", text, a + 1, b + 1);
+    stands[a][b] = stands[b][a] = true;
+    PairWords pair = {
+        .cutoff = has_cutoff ? numbers[n - 1] : table->at[a][b].cutoff, .explicit_cutoff = has_cutoff, .given = true};
+    memcpy(pair.numbers, numbers + 2, (size_t)words->n * sizeof *numbers);
+    table_set(table, a, b, pair);
     return MD_OK;
 }
 
 static MdStatus table_read_pairs(const MdProblems *problems, PairTable *table, const char *text) {
     MdStatus status = MD_OK;
+    bool stands[MD_MAX_TYPES][MD_MAX_TYPES] = {{false}};
     char *copy = md_copy_text(text);
     for (char *entry = copy; entry;) {
         char *next = strchr(entry, ';');
@@ -78,7 +118,7 @@ static MdStatus table_read_pairs(const MdProblems *problems, PairTable *table, c
         while (isspace((unsigned char)*entry)) entry++;
         for (char *end = entry + strlen(entry); end > entry && isspace((unsigned char)end[-1]);) *--end = 0;
         bool last = next == NULL; /* a `;` at the end closes the last entry and opens none */
-        if (*entry && table_read_entry(problems, table, entry)) status = MD_ERROR_INPUT;
+        if (*entry && table_read_entry(problems, table, entry, stands)) status = MD_ERROR_INPUT;
         if (!*entry && !last) status = md_problem(problems, MD_OPTION_potential_pairs, "`%s`: an empty entry", text);
         entry = next;
     }
@@ -95,7 +135,7 @@ static bool fits_double(const MdPair_d *pair) {
 /* Whether floats hold the numbers of the form, and forces from half of the distance of contact to where they still matter. */
 static bool fits_single(const MdForm *form, const MdPair_d *pair) {
     const MdPair_f single = md_pair_to_single(*pair);
-    const double contact = md_pair_reach(form, pair, 0),
+    const double contact = md_pair_contact(form, pair),
                  ends[] = {contact / 2, fmin(fmax(pair->cutoff, 2 * contact), 10 * contact)};
     bool fits = true;
     for (int k = 0; k < MD_FORM_NUMBERS; k++) fits = fits && isnormal(single.p[k]);
@@ -108,60 +148,117 @@ static bool fits_single(const MdForm *form, const MdPair_d *pair) {
     return fits;
 }
 
-static MdStatus table_to_potential(const MdProblems *problems, const PairTable *table, MdPotential *potential) {
+static char *list_numbers(const PairWords *words, int n) {
+    char *text = md_format("%g", words->numbers[0]);
+    for (int k = 1; k < n; k++) {
+        char *longer = md_format("%s %g", text, words->numbers[k]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static MdStatus table_to_potential(const MdProblems *problems, int option, const PairTable *table,
+                                   MdPotential *potential) {
     const bool is_double = md_deck_config(problems->deck)->run_precision == MD_PRECISION_DOUBLE;
     potential->cutoff_max = 0;
     for (int a = 0; a < table->n_types; a++)
         for (int b = 0; b < table->n_types; b++) {
             PairWords words = table->at[a][b];
-            MdPair_d pair = md_pair_make(potential->form, (double[]){words.epsilon, words.sigma}, words.cutoff,
+            MdPair_d pair = md_pair_make(potential->form, words.numbers, words.cutoff,
                                          potential->shift == MD_SHIFT_ENERGY, potential->shift == MD_SHIFT_FORCE);
             const bool fits = fits_double(&pair);
-            if (!fits || (!is_double && !fits_single(potential->form, &pair)))
-                return md_problem(problems, MD_OPTION_potential_sigma,
-                                  "pair %d %d: epsilon %g, sigma %g, cutoff %g give coefficients beyond the range of "
-                                  "%s precision; use reduced units, with values near 1",
-                                  a + 1, b + 1, words.epsilon, words.sigma, words.cutoff, fits ? "single" : "double");
+            double r;
+            if (!fits || (!is_double && !fits_single(potential->form, &pair))) {
+                char *numbers = list_numbers(&words, table->words.n);
+                const MdStatus status =
+                    md_problem(problems, option,
+                               "pair %d %d: %s = %s, cutoff %g give coefficients beyond the range of "
+                               "%s precision; use reduced units, with values near 1",
+                               a + 1, b + 1, table->words.text, numbers, words.cutoff, fits ? "single" : "double");
+                free(numbers);
+                return status;
+            }
+            if (!md_pair_is_consistent(potential->form, &pair, &r))
+                return md_fail(problems->errors, MD_ERROR_INTERNAL,
+                               "potential.form = %s: force, energy and their derivatives do not agree at a distance of "
+                               "%g (src/physics/forms/%s.inc)",
+                               potential->form->word, r, potential->form->file);
             potential->pair[a * table->n_types + b] = pair;
             if (words.cutoff > potential->cutoff_max) potential->cutoff_max = words.cutoff;
         }
     return MD_OK;
 }
 
-/* Weeks, Chandler, Andersen, J. Chem. Phys. 54, 5237 (1971): the cutoff is the minimum of each pair. */
-static MdStatus table_cut_wca(const MdProblems *problems, const MdForm *form, PairTable *table) {
+/* The cutoff is the minimum of each pair. */
+static MdStatus table_cut_own(const MdProblems *problems, const MdForm *form, PairTable *table) {
     MdStatus status = MD_OK;
     for (int a = 0; a < table->n_types; a++)
         for (int b = 0; b < table->n_types; b++) {
             PairWords *words = &table->at[a][b];
             if (words->explicit_cutoff && a <= b)
-                status =
-                    md_problem_by(problems, MD_OPTION_potential_pairs, MD_OPTION_potential_form,
-                                  "pair %d %d has a cutoff of %g, but wca has its own, 2^(1/6) sigma: leave it out",
-                                  a + 1, b + 1, words->cutoff);
-            words->cutoff = md_form_minimum_of(form, (double[]){words->epsilon, words->sigma});
+                status = md_problem_by(problems, MD_OPTION_potential_pairs, MD_OPTION_potential_form,
+                                       "pair %d %d has a cutoff of %g, but %s has its own, %g: leave it out", a + 1,
+                                       b + 1, words->cutoff, form->word, md_form_minimum_of(form, words->numbers));
+            words->cutoff = md_form_minimum_of(form, words->numbers);
         }
     return status;
 }
 
+/* epsilon and sigma of each type, mixed; or potential.parameters, for all pairs. */
+static MdStatus table_begin(const MdProblems *problems, const MdForm *form, PairTable *table) {
+    const MdConfig *config = md_deck_config(problems->deck);
+    const MdRealList *numbers = &config->potential_parameters;
+    double epsilon[MD_MAX_TYPES], sigma[MD_MAX_TYPES];
+    if (form->traits & MD_FORM_MIXES) {
+        if (md_problem_spread(problems, MD_OPTION_potential_epsilon, &config->potential_epsilon, table->n_types,
+                              "types", epsilon) ||
+            md_problem_spread(problems, MD_OPTION_potential_sigma, &config->potential_sigma, table->n_types, "types",
+                              sigma))
+            return MD_ERROR_INPUT;
+        table_mix(table, config->potential_mixing, epsilon, sigma, config->potential_cutoff);
+        return MD_OK;
+    }
+    if (numbers->n > 0 && numbers->n != table->words.n)
+        return md_problem(problems, MD_OPTION_potential_parameters, "%d numbers; %s takes `%s`", numbers->n, form->word,
+                          table->words.text);
+    PairWords words = {.cutoff = config->potential_cutoff, .given = numbers->n > 0};
+    for (int k = 0; k < numbers->n; k++) words.numbers[k] = numbers->values[k];
+    for (int a = 0; a < table->n_types; a++)
+        for (int b = 0; b < table->n_types; b++) table->at[a][b] = words;
+    char *text = list_numbers(&words, table->words.n);
+    const MdStatus status =
+        words.given ? check_numbers(problems, MD_OPTION_potential_parameters, &table->words, words.numbers, text)
+                    : MD_OK;
+    free(text);
+    return status;
+}
+
+/* Pairs that nothing has given numbers to. */
+static MdStatus table_check(const MdProblems *problems, const MdForm *form, const PairTable *table) {
+    for (int a = 0; a < table->n_types; a++)
+        for (int b = a; b < table->n_types; b++)
+            if (!table->at[a][b].given)
+                return md_problem_by(problems, MD_OPTION_potential_parameters, MD_OPTION_potential_form,
+                                     "%s takes `%s`; give them, or those of the pair %d %d in potential.pairs",
+                                     form->word, table->words.text, a + 1, b + 1);
+    return MD_OK;
+}
+
 MdStatus md_potential_make(const MdProblems *problems, int n_types, MdPotential *potential) {
     const MdConfig *config = md_deck_config(problems->deck);
-    bool wca = config->potential_form == MD_POTENTIAL_WCA;
-    *potential = (MdPotential){.n_types = n_types,
-                               .shift = wca ? MD_SHIFT_ENERGY : config->potential_shift,
-                               .form = md_form(config->potential_form)};
-    PairTable table = {.n_types = n_types};
-    double epsilon[MD_MAX_TYPES], sigma[MD_MAX_TYPES];
-    MdStatus read_epsilon =
-        md_problem_spread(problems, MD_OPTION_potential_epsilon, &config->potential_epsilon, n_types, "types", epsilon);
-    MdStatus read_sigma =
-        md_problem_spread(problems, MD_OPTION_potential_sigma, &config->potential_sigma, n_types, "types", sigma);
-    if (read_epsilon || read_sigma) return MD_ERROR_INPUT;
-
-    table_mix(&table, config->potential_mixing, epsilon, sigma, config->potential_cutoff);
-    MdStatus status = table_read_pairs(problems, &table, config->potential_pairs);
-    if (wca && table_cut_wca(problems, potential->form, &table)) status = MD_ERROR_INPUT;
-    return status ? status : table_to_potential(problems, &table, potential);
+    const MdForm *form = md_form(config->potential_form);
+    const bool cuts = form->traits & MD_FORM_OWN_CUTOFF;
+    const int option = form->traits & MD_FORM_MIXES ? MD_OPTION_potential_sigma : MD_OPTION_potential_parameters;
+    *potential =
+        (MdPotential){.n_types = n_types, .shift = cuts ? MD_SHIFT_ENERGY : config->potential_shift, .form = form};
+    PairTable table = {.n_types = n_types, .words = read_words(form)};
+    MdStatus status = table_begin(problems, form, &table);
+    if (status != MD_OK) return status;
+    status = table_read_pairs(problems, &table, config->potential_pairs);
+    if (cuts && table_cut_own(problems, form, &table)) status = MD_ERROR_INPUT;
+    if (status == MD_OK) status = table_check(problems, form, &table);
+    return status ? status : table_to_potential(problems, option, &table, potential);
 }
 
 MdStatus md_potential_from_config(const MdDeck *deck, int n_types, MdPotential *potential, MdErrors *errors) {

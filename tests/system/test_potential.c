@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "check.h"
+#include "physics/formulas.h"
 #include "refused.h"
 
 /* Lennard-Jones as in a textbook. */
@@ -74,8 +75,8 @@ static void check_pair(const MdPotential *potential, int a, int b, double epsilo
         const MdPair_d *pair = &potential->pair[turn ? a * potential->n_types + b : b * potential->n_types + a];
         CHECK_NEAR(pair->p[3] * pair->p[3] / (4 * pair->p[2]), epsilon, 1e-13 * epsilon);
         CHECK_NEAR(pow(pair->p[2] / pair->p[3], 1.0 / 6), sigma, 1e-13 * sigma);
-        CHECK_NEAR(md_pair_depth(potential->form, pair), epsilon, 1e-13 * epsilon);
-        CHECK_NEAR(md_pair_reach(potential->form, pair, 0), sigma, 1e-13 * sigma);
+        CHECK_NEAR(md_pair_scale(potential->form, pair), epsilon, 1e-13 * epsilon);
+        CHECK_NEAR(md_pair_contact(potential->form, pair), sigma, 1e-13 * sigma);
         CHECK_NEAR(pair->cutoff, cutoff, 1e-15 * cutoff);
         CHECK_NEAR(pair->cutoff_sq, cutoff * cutoff, 1e-15 * cutoff * cutoff);
     }
@@ -150,7 +151,40 @@ static void test_refusals(void) {
     REFUSED(WORDS("system.density=1", "potential.form=wca", "potential.pairs=1 1 1 1 2"), "wca has its own");
 }
 
+/* A form with one wrong derivative or formula: found where force, energy and shape are compared. */
+static int planted;
+static MdShape planted_shape(const double *p, double r) {
+    MdShape s = md_form(MD_POTENTIAL_MORSE)->formulas->shape(p, r);
+    if (planted == 1) s.du *= 1.001;
+    if (planted == 2) s.ddu *= 1.001;
+    if (planted == 3) s.u *= 1 + 1e-9;
+    return s;
+}
+static double planted_force(const MdPair_d *pair, double r_sq) {
+    return md_form(MD_POTENTIAL_MORSE)->formulas->force(pair, r_sq) * (planted == 4 ? 1 + 1e-9 : 1);
+}
+static double planted_energy(const MdPair_d *pair, double r_sq) {
+    return md_form(MD_POTENTIAL_MORSE)->formulas->energy(pair, r_sq) + (planted == 5 ? 1e-6 : 0);
+}
+
+static void test_wrong_form(void) {
+    const double words[] = {1, 5, 1.12};
+    MdFormFormulas formulas = *md_form(MD_POTENTIAL_MORSE)->formulas;
+    MdForm form = *md_form(MD_POTENTIAL_MORSE);
+    formulas.shape = planted_shape;
+    formulas.force = planted_force;
+    formulas.energy = planted_energy;
+    form.formulas = &formulas;
+    for (planted = 0; planted < 6; planted++) {
+        double r;
+        const MdPair_d pair = md_pair_make(&form, words, 2.5, true, false);
+        check_context("fault %d", planted);
+        CHECK(md_pair_is_consistent(&form, &pair, &r) == (planted == 0));
+    }
+}
+
 int main(void) {
+    test_wrong_form();
     test_shifts();
     test_parameters();
     test_refusals();
