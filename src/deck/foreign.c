@@ -84,7 +84,7 @@ static const Foreign table[] = {
     {"run.precision", "fp64 f64 float64 64", "double", NULL},
     {"run.precision", "half fp16 bf16 float16", NULL, "half precision"},
     {"potential.form", "lj/cut ljcut lj126 lennardjones 126", "lj", NULL},
-    {"potential.form", "eam eam/alloy eam/fs table nep tersoff sw reaxff morse yukawa buck buckingham harmonic", NULL,
+    {"potential.form", "eam eam/alloy eam/fs table nep tersoff sw reaxff buck buckingham harmonic", NULL,
      "such potential"},
     {"potential.form", "coulomb coul coul/cut coul/long lj/cut/coul/cut lj/cut/coul/long", NULL, "charges"},
     {"potential.shift", "off no", "none", NULL},
