@@ -132,18 +132,19 @@ static bool fits_double(const MdPair_d *pair) {
     return fits;
 }
 
-/* Whether floats hold the numbers of the form, and forces from half of the distance of contact to where they still matter. */
-static bool fits_single(const MdForm *form, const MdPair_d *pair) {
-    const MdPair_f single = md_pair_to_single(*pair);
-    const double contact = md_pair_contact(form, pair),
-                 ends[] = {contact / 2, fmin(fmax(pair->cutoff, 2 * contact), 10 * contact)};
+/* Whether floats hold the numbers of the form, and its forces from half of the distance of contact to where they still matter. */
+static bool fits_single(const MdForm *form, MdPair_d pair) {
+    pair.force_shift = 0; /* with it the force at the cutoff may be exactly 0 */
+    const MdPair_f single = md_pair_to_single(pair);
+    const double contact = md_pair_contact(form, &pair),
+                 ends[] = {contact / 2, fmin(fmax(pair.cutoff, 2 * contact), 10 * contact)};
     bool fits = true;
     for (int k = 0; k < MD_FORM_NUMBERS; k++) fits = fits && isnormal(single.p[k]);
     for (int k = 0; k < 2 && fits; k++) {
-        const double right = md_pair_force(form, pair, ends[k] * ends[k]),
+        const double right = md_pair_force(form, &pair, ends[k] * ends[k]),
                      found = md_pair_force_in_single(form, &single, (float)(ends[k] * ends[k]));
         fits = isnormal((float)found) && isnormal((float)found / single.p[0]) &&
-               fabs(found - right) <= 1e-5 * md_pair_shape(form, pair, ends[k]).size_du / ends[k];
+               fabs(found - right) <= 1e-5 * md_pair_shape(form, &pair, ends[k]).size_du / ends[k];
     }
     return fits;
 }
@@ -169,7 +170,7 @@ static MdStatus table_to_potential(const MdProblems *problems, int option, const
                                          potential->shift == MD_SHIFT_ENERGY, potential->shift == MD_SHIFT_FORCE);
             const bool fits = fits_double(&pair);
             double r;
-            if (!fits || (!is_double && !fits_single(potential->form, &pair))) {
+            if (!fits || (!is_double && !fits_single(potential->form, pair))) {
                 char *numbers = list_numbers(&words, table->words.n);
                 const MdStatus status =
                     md_problem(problems, option,

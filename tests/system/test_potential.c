@@ -115,6 +115,11 @@ static void test_parameters(void) {
     check_pair(&p, 1, 1, 0.5, 0.88, 2.2);
     CHECK(p.cutoff_max == 2.5);
 
+    /* In float the shifted force at this cutoff is exactly 0. */
+    check_context("a cutoff of 2, shift force");
+    p = potential_of(WORDS("run.precision=mixed", "potential.cutoff=2", "potential.shift=force"));
+    check_pair(&p, 0, 0, 1, 1, 2);
+
     check_context("wca");
     p = potential_of(WORDS("system.types=2", "potential.form=wca", "potential.sigma=1 2", "potential.pairs=1 2 3 1.4"));
     double minimum = pow(2, 1.0 / 6);
