@@ -60,17 +60,12 @@ static const CudaSource library_headers[] = {
     {"math.h", "\n"},
 };
 
-/* The form of the pair potential stands under a name of its own: what kernels include. */
-static void add_form(Sources *sources, const char *file) {
+/* The file of the form of the pair potential takes the name that kernels include. */
+static void rename_form(Sources *sources, const char *file) {
     char name[64];
     snprintf(name, sizeof name, "physics/forms/%s.inc", file);
-    for (int k = 0; k < sources->n; k++) {
-        if (strcmp(sources->names[k], name) != 0) continue;
-        md_require(sources->n < MAX_SOURCES);
-        sources->names[sources->n] = "physics/form.inc";
-        sources->texts[sources->n++] = sources->texts[k];
-        return;
-    }
+    for (int k = 0; k < sources->n; k++)
+        if (strcmp(sources->names[k], name) == 0) sources->names[k] = "physics/form.inc";
 }
 
 static void gather_sources(Sources *sources, const MdForm *form) {
@@ -87,7 +82,7 @@ static void gather_sources(Sources *sources, const MdForm *form) {
         sources->names[sources->n] = cuda_sources[k].name;
         sources->texts[sources->n++] = own ? own : cuda_sources[k].text;
     }
-    if (form) add_form(sources, form->file);
+    if (form) rename_form(sources, form->file);
 }
 
 /* A file that the folder lacks comes from the program; a folder that lacks them all is a mistake. */
