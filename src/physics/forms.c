@@ -54,7 +54,7 @@ MdShape md_pair_shape(const MdForm *form, const MdPair_d *pair, double r) { retu
 /* --- what messages and limits ask of a form: found by numbers ------------------------------------------------------- */
 
 double md_pair_reach(const MdForm *form, const MdPair_d *pair, double energy) {
-    const double furthest = 1e3 * pair->cutoff, nearest = 1e-3 * pair->cutoff;
+    const double furthest = 1e3 * pair->cutoff, nearest = 1e-6 * pair->cutoff;
     double high = pair->cutoff;
     while (high < furthest && md_pair_shape(form, pair, high).u >= energy) high *= 1.02;
     if (high >= furthest) return INFINITY;
@@ -75,9 +75,9 @@ double md_pair_contact(const MdForm *form, const MdPair_d *pair) {
 
 double md_pair_scale(const MdForm *form, const MdPair_d *pair) {
     double low = md_pair_contact(form, pair), high = low;
-    const double furthest = 10 * low, at_contact = md_pair_shape(form, pair, low).u;
+    const double furthest = fmax(10 * low, pair->cutoff), at_contact = md_pair_shape(form, pair, low).u;
     while (high < furthest && md_pair_shape(form, pair, high).du < 0) high *= 1.02;
-    if (high >= furthest) return at_contact;
+    if (high >= furthest) return fabs(at_contact);
     for (int k = 0; k < 50; k++) {
         const double r = (low + high) / 2;
         if (md_pair_shape(form, pair, r).du < 0) low = r;
@@ -93,7 +93,7 @@ bool md_pair_is_consistent(const MdForm *form, const MdPair_d *pair, double *r) 
     const double first = md_pair_contact(form, pair) * 0.7;
     for (int k = 0; k < PLACES; k++) {
         *r = first + (pair->cutoff - first) * k / (PLACES - 1);
-        const double h = 1e-3 * *r;
+        const double h = 1e-4 * *r; /* powers up to 900 pass, and exponentials as steep */
         const MdShape s = md_pair_shape(form, pair, *r), far = md_pair_shape(form, pair, *r + h),
                       near = md_pair_shape(form, pair, *r - h);
         /* Simpson's rule for the integrals of U' and U'' */

@@ -135,6 +135,19 @@ static void test_parameters(void) {
     }
 }
 
+/* Far from usual numbers: none is refused, and contact and depth are found. */
+static void test_edges(void) {
+    check_context("a cutoff that leaves nothing out");
+    MdPotential p = potential_of(WORDS("run.precision=double", "potential.cutoff=1e4"));
+    check_pair(&p, 0, 0, 1, 1, 1e4);
+    check_context("steep");
+    potential_of(WORDS("run.precision=double", "potential.form=power", "potential.parameters=1 1 200"));
+    potential_of(WORDS("run.precision=double", "potential.form=morse", "potential.parameters=1 50 1"));
+    check_context("no energy above zero");
+    p = potential_of(WORDS("run.precision=double", "potential.form=morse", "potential.parameters=1 0.5 1"));
+    CHECK_NEAR(md_pair_scale(p.form, &p.pair[0]), 1, 1e-12);
+}
+
 static void test_refusals(void) {
     check_context("refusals");
 #define PAIRS(text, ...) REFUSED(WORDS("system.density=1", "system.types=2", "potential.pairs=" text), __VA_ARGS__)
@@ -192,6 +205,7 @@ int main(void) {
     test_wrong_form();
     test_shifts();
     test_parameters();
+    test_edges();
     test_refusals();
     return check_finish();
 }
