@@ -1,7 +1,7 @@
 /* The cpu backend: OpenMP threads over blocks of atoms, vector registers within them.
  *
- * The table of operations is at the end; each operation takes the time of its stage and calls the kernels, which
- * kernels.inc holds and context.h describes; variants.c says what there is to choose from. By default the list is full:
+ * The table of operations is at the end; each operation takes the time of its stage and calls the kernels: kernels.inc, and
+ * form.inc for forces. context.h describes them; variants.c says what there is to choose from. By default the list is full:
  * both atoms of a pair compute it, and each thread writes to its own rows only. That is twice the arithmetic, but in
  * full registers, without lock, private copies or scattered additions, and no result depends on the number of threads. */
 #include "cpu/backend.h"

@@ -21,9 +21,9 @@ void md_reference_forces_brute(const MdSystem *system, const double *position, d
 /* How far another implementation may be from the reference at these places, if each of its operations is off by
  * `roundoff` (relative; a small multiple of the unit roundoff), adding up a total by `accumulate` times the sum of its
  * absolute values, and each distance by `shake` times the largest of the coordinates of the two atoms and the periodic
- * edges (from positions kept in less precision), or by shake times `wide` if that is more. First-order error bounds: force_bound [n_own] for each component of
- * the force; pairs, potential, truncation and virial of sums_bound for these sums, the other members 0. Source of the
- * method: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), chapters 3 and 4.
+ * edges (from positions kept in less precision), or by shake times `wide` if that is more. First-order error bounds:
+ * force_bound [n_own] for each component of the force; pairs, potential, truncation and virial of sums_bound for these
+ * sums, the other members 0. Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), chapters 3, 4.
  *
  * scales: what else the tolerances of a run depend on. Collective. */
 typedef struct MdReferenceScales {

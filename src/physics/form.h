@@ -66,21 +66,21 @@ MdPair_d md_pair_make(const MdForm *form, const double *words, double cutoff, bo
 double md_form_minimum_of(const MdForm *form, const double *words); /* 0: there is none */
 MdPair_f md_pair_to_single(MdPair_d pair);
 
-/* At a squared distance below cutoff_sq, with whatever shift the pair has: force over distance, positive when repulsive; energy. */
+/* At a squared distance below cutoff_sq, with the shift of the pair: force over distance, positive when repulsive; energy. */
 double md_pair_force(const MdForm *form, const MdPair_d *pair, double r_sq);
 double md_pair_energy(const MdForm *form, const MdPair_d *pair, double r_sq);
 float md_pair_force_in_single(const MdForm *form, const MdPair_f *pair, float r_sq);
 MdShape md_pair_shape(const MdForm *form, const MdPair_d *pair, double r); /* without truncation and shift */
 
-/* Where U, seen from large distances, rises to an energy: as near as two particles come with that, did it end nowhere. INFINITY:
- * it is above that wherever one looks. */
+/* The distance at which U, seen from large distances, first reaches an energy: as near as two particles come with that energy. U is
+ * taken without its cutoff. INFINITY: it is above that energy up to 1,000 cutoffs. */
 double md_pair_reach(const MdForm *form, const MdPair_d *pair, double energy);
-/* Where U is zero, and the depth of the well: the sigma and epsilon of a form. Of one without a well half of the cutoff, and U
- * there. */
+/* The distance where U is zero, and the depth of the well: sigma and epsilon of Lennard-Jones. A form without a well has half of the
+ * cutoff, and U there. */
 double md_pair_contact(const MdForm *form, const MdPair_d *pair);
 double md_pair_scale(const MdForm *form, const MdPair_d *pair);
-/* Whether the formulas agree with the shape, and the derivatives of that with each other, at 64 distances up to the cutoff; if not,
- * that where they do not goes to r. */
+/* Whether the formulas agree with the shape, and its derivatives with each other, at 64 distances up to the cutoff; if not, r is one
+ * where they do not. */
 bool md_pair_is_consistent(const MdForm *form, const MdPair_d *pair, double *r);
 
 /* What one particle per volume, evenly spread beyond the cutoff, adds to the energy of an atom and, times the density once more,

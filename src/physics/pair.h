@@ -1,5 +1,5 @@
-/* The formulas of a pair of one form (form.h), MD_FORM_FILE, in single and double precision. Who includes this is compiled once for
- * each form; others call form.h. */
+/* The formulas of a pair of one form (form.h), MD_FORM_FILE, in single and double precision. A file that includes this is compiled
+ * once for each form; others call form.h. */
 #ifndef MD_PHYSICS_PAIR_H
 #define MD_PHYSICS_PAIR_H
 

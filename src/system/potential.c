@@ -69,12 +69,12 @@ static MdStatus check_numbers(const MdProblems *problems, int option, const Form
             return md_problem(problems, option, "`%s`: %g; %s and cutoff are numbers above 0", text, numbers[k],
                               words->names);
         else if (!(numbers[k] > words->least[k]))
-            return md_problem(problems, option, "`%s`: %g; the last of %s is a number above %g", text, numbers[k],
-                              words->names, words->least[k]);
+            return md_problem(problems, option, "`%s`: %g; number %d of `%s` is a number above %g", text, numbers[k],
+                              k + 1, words->text, words->least[k]);
     return MD_OK;
 }
 
-/* One entry `i j epsilon sigma [cutoff]` of potential.pairs; text is ended by a zero. */
+/* One entry of potential.pairs: two types, the numbers of the form, a cutoff or none. text is ended by a zero. */
 static MdStatus table_read_entry(const MdProblems *problems, PairTable *table, char *text,
                                  bool stands[MD_MAX_TYPES][MD_MAX_TYPES]) {
     const int option = MD_OPTION_potential_pairs;
@@ -212,11 +212,11 @@ static MdStatus table_begin(const MdProblems *problems, const MdForm *form, Pair
     const MdRealList *numbers = &config->potential_parameters;
     double epsilon[MD_MAX_TYPES], sigma[MD_MAX_TYPES];
     if (form->traits & MD_FORM_MIXES) {
-        if (md_problem_spread(problems, MD_OPTION_potential_epsilon, &config->potential_epsilon, table->n_types,
-                              "types", epsilon) ||
-            md_problem_spread(problems, MD_OPTION_potential_sigma, &config->potential_sigma, table->n_types, "types",
-                              sigma))
-            return MD_ERROR_INPUT;
+        const MdStatus read_epsilon = md_problem_spread(problems, MD_OPTION_potential_epsilon,
+                                                        &config->potential_epsilon, table->n_types, "types", epsilon);
+        const MdStatus read_sigma = md_problem_spread(problems, MD_OPTION_potential_sigma, &config->potential_sigma,
+                                                      table->n_types, "types", sigma);
+        if (read_epsilon || read_sigma) return MD_ERROR_INPUT;
         table_mix(table, config->potential_mixing, epsilon, sigma, config->potential_cutoff);
         return MD_OK;
     }
