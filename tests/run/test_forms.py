@@ -86,12 +86,13 @@ def test_pairs(checks, folder):
 def test_refusals(checks, folder):
     for words, says in ((["potential.form=morse"], "morse takes `depth alpha r0`"),
                         (["potential.form=morse", "potential.parameters=1 5"], "2 numbers; morse takes `depth alpha r0`"),
-                        (["potential.form=morse", "potential.parameters=1 0 1"], "depth, alpha, r0 and cutoff are numbers above 0"),
+                        (["potential.form=morse", "potential.parameters=1 0 1"], "allowed: numbers above 0"),
                         (["potential.form=power", "potential.parameters=1 1 3"], "a number above 3"),
                         (["potential.form=yukawa", "potential.parameters=1e-60 1"], "beyond the range of single precision"),
                         (["potential.form=yukawa", "potential.parameters=1 2", "potential.epsilon=2"], "potential.epsilon: has no effect"),
                         (["potential.parameters=1 2"], "potential.parameters: has no effect"),
-                        (["potential.form=yukawa", "potential.parameters=1 2", "potential.pairs=1 1 1 2 3 4"], "an entry is `i j strength kappa [cutoff]`")):
+                        (["potential.form=yukawa", "potential.parameters=1 2", "potential.pairs=1 1 1 2 3 4"], "an entry is `i j strength kappa [cutoff]`"),
+                        (["potential.form=yukawa", "potential.parameters=1 2", "potential.pairs=1 1 0 2"], "strength, kappa and cutoff are numbers above 0")):
         done = run(folder, "run.precision=mixed", *words)
         checks.that(done.code == 2 and says in done.stderr, f"{words}: {done.code} {done.stderr}")
 
