@@ -54,7 +54,7 @@ bool md_launcher_is_there(void) { return read_nearest_size() >= 0; }
 int md_launcher_processes(void) {
     const int size = read_nearest_size();
     const char *alone = getenv("MDMINI_ALONE");
-    return size < 0 || (alone && strcmp(alone, "1") == 0) ? 1 : size;
+    return size < 0 || (alone && alone[0] && strcmp(alone, "0") != 0) ? 1 : size;
 }
 
 /* Of the nearest launcher that tells it, except those that have started one process: what has started them may tell more. */

@@ -106,17 +106,17 @@ bool md_pair_is_consistent(const MdForm *form, const MdPair_d *pair, double *r) 
     return true;
 }
 
-/* By x = cutoff / r from 0 to 1, in 16 parts, each with Gauss's five points (exact for powers of x up to the ninth). */
+/* By t from 0 to 1 with r = cutoff / t^4, so that a power of 3.25 is smooth, too: 32 parts, each with Gauss's five points. */
 MdTail md_pair_tail(const MdForm *form, const MdPair_d *pair, int dimension) {
     static const double at[] = {-0.906179845938664, -0.5384693101056831, 0, 0.5384693101056831, 0.906179845938664},
                         weight[] = {0.2369268850561891, 0.4786286704993665, 0.5688888888888889, 0.4786286704993665,
                                     0.2369268850561891};
-    enum { PARTS = 16 };
+    enum { PARTS = 32 };
     const double half_sphere = (dimension == 3 ? 2 : 1) * 3.141592653589793; /* half of the surface of radius 1 */
     MdTail tail = {0, 0};
     for (int k = 0; k < 5 * PARTS; k++) {
-        const double x = (k / 5 + (1 + at[k % 5]) / 2) / PARTS, r = pair->cutoff / x;
-        const double share = half_sphere * weight[k % 5] / (2 * PARTS) * pow(r, dimension) / x;
+        const double t = (k / 5 + (1 + at[k % 5]) / 2) / PARTS, r = pair->cutoff / (t * t * t * t);
+        const double share = half_sphere * weight[k % 5] / (2 * PARTS) * 4 * pow(r, dimension) / t;
         const MdShape shape = md_pair_shape(form, pair, r);
         tail.energy += share * shape.u;
         tail.pressure -= share * shape.du * r / dimension;

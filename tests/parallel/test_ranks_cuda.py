@@ -235,10 +235,10 @@ def test_which(checks, folder):
         said = done.stdout.replace("\n# ", "\n")
         checks.that(done.code == 0 and all(text in said for text in told) and not any(text in said for text in untold),
                     f"{n} ranks, {words}, {environment}, {visible}: {done.code}, {said[:900]}{done.stderr[-300:]}")
-    for environment in (BATCH, STEP):
-        done = ranks.run(2, "--check", deck, folder=folder, MDMINI_ALONE="1", **two, **environment)
+    for environment, value in ((BATCH, "1"), (STEP, "yes")):
+        done = ranks.run(2, "--check", deck, folder=folder, MDMINI_ALONE=value, **two, **environment)
         used = [done.stdout.count(f"emulated GPU; GPU {number},") for number in (0, 1)]
-        checks.that(done.code == 0 and used == [1, 1], f"MDMINI_ALONE=1, {environment}: {done.code}, {done.stdout[:900]}")
+        checks.that(done.code == 0 and used == [1, 1], f"MDMINI_ALONE={value}, {environment}: {done.code}, {done.stdout[:900]}")
 
 
 def test_nodes(checks, folder):
