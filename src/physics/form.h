@@ -2,8 +2,8 @@
  *
  * A form is a row of forms.def and a file in forms/, which is compiled for float, double, registers of lanes and CUDA. It has, with
  * p the numbers that md_form_parameters makes of the words of a deck,
- *   md_form_over_r(p, 1/r^2, 1/r)   force over distance, -U'/r, in units of p[MD_FORM_FACTOR] (-1: of 1): a factor that all pairs
- *                                   have in common waits until they are added up
+ *   md_form_over_r(p, 1/r^2, 1/r)   force over distance, -U'/r, in units of p[0]: a factor that all pairs have in common waits until
+ *                                   they are added up
  *   md_form_energy(p, 1/r^2, 1/r)   U. It shares no product with the force: a compiler would compute that once and round it, where
  *                                   kernels of forces alone fuse it with the operation that follows, and forces would differ between
  *                                   kernels with energies and without

@@ -60,7 +60,7 @@ double md_pair_reach(const MdForm *form, const MdPair_d *pair, double energy) {
     if (high >= furthest) return INFINITY;
     double low = high;
     while (low > nearest && md_pair_shape(form, pair, low).u < energy) low /= 1.02;
-    for (int k = 0; k < 50; k++) {
+    for (int k = 0; k < 70; k++) {
         const double r = (low + high) / 2;
         if (md_pair_shape(form, pair, r).u < energy) high = r;
         else low = r;

@@ -62,8 +62,8 @@ char *md_advice_thermostat(const MdRecord *r) {
 
 bool md_advice_tail(const MdRecord *r, const char **note) {
     const int shift = r->plan.potential.shift;
-    *note = !isfinite(md_box_volume(&r->plan.box))          ? "none: an open box has no density"
-            : r->config->potential_form == MD_POTENTIAL_WCA ? "none: wca is zero beyond its cutoff"
+    *note = !isfinite(md_box_volume(&r->plan.box))                ? "none: an open box has no density"
+            : r->plan.potential.form->traits & MD_FORM_OWN_CUTOFF ? "none: the form (wca) is zero beyond its own cutoff"
             : shift == MD_SHIFT_FORCE ? "none: potential.shift = force changes all pairs inside the cutoff, too"
                                       : NULL;
     if (*note) return false;
@@ -134,10 +134,11 @@ void md_advice_log_fault(const MdRecord *r) {
     const MdPotential *potential = &r->plan.potential;
     double sigma;
     const int pair = smallest_pair(potential, &sigma);
-    char *core = sigma >= 0.25 ? md_copy_text("")
-                               : md_format("; steps must be much shorter than the sigma of a pair, and that of types "
-                                           "%d and %d is %.3g",
-                                           pair / potential->n_types + 1, pair % potential->n_types + 1, sigma);
+    char *core = sigma >= 0.25 || !(potential->form->traits & MD_FORM_MIXES)
+                     ? md_copy_text("")
+                     : md_format("; steps must be much shorter than the sigma of a pair, and that of types "
+                                 "%d and %d is %.3g",
+                                 pair / potential->n_types + 1, pair % potential->n_types + 1, sigma);
     char *why =
         r->history.n > 0 && starts_too_close(&r->history.rows[0])
             ? md_copy_text("atoms started too close to each other (see the warning at step 0)")

@@ -340,10 +340,13 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
                             const MdSystem *system, const MdConfig *config) {
     double epsilon = 0, mass = 0;
     const MdPotential *potential = &system->potential;
-    for (int k = 0; k < potential->n_types * potential->n_types; k++)
-        epsilon = fmax(epsilon, md_pair_scale(potential->form, &potential->pair[k]));
-    for (int k = 0; k < potential->n_types; k++) mass = fmax(mass, system->mass[k]);
     const MdThermo *first = &history->rows[0];
+    for (int k = 0; k < potential->n_types * potential->n_types; k++) {
+        const MdPair_d *pair = &potential->pair[k];
+        const bool has_well = isfinite(md_pair_reach(potential->form, pair, 0));
+        epsilon = fmax(epsilon, fmax(md_pair_scale(potential->form, pair), has_well ? 0 : first->temperature));
+    }
+    for (int k = 0; k < potential->n_types; k++) mass = fmax(mass, system->mass[k]);
     const MdThermo largest = largest_of(history, end);
     const double time_step = md_tolerance_time_step(&largest, verification->curvature, system, config->run_timestep);
     const double at_most = md_tolerance_energy_cap(first, epsilon);

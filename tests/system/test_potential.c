@@ -28,9 +28,8 @@ static void check_formulas(const MdForm *form, const MdPair_d *pair, int shift) 
         CHECK_NEAR(force, -gradient, 1e-9 * fabs(force) + 1e-8 * fabs(u[0] / r) + 1e-10);
         float r_sq = (float)(r * r);
         double exact_r = sqrt((double)r_sq); /* the same place for both */
-        double scale = fabs(pair->p[2]) * pow(exact_r, -12) + pair->p[3] * pow(exact_r, -6) + fabs(pair->energy_shift);
         CHECK_NEAR((double)md_pair_force_in_single(form, &single, r_sq), md_pair_force(form, pair, (double)r_sq),
-                   1e-5 * 12 * scale / (double)r_sq);
+                   1e-5 * (md_pair_shape(form, pair, exact_r).size_du + fabs(pair->force_shift)) / exact_r);
     }
     double jump = md_pair_energy(form, pair, below * below);
     if (shift == MD_SHIFT_NONE) {
@@ -64,6 +63,24 @@ static void test_shifts(void) {
         if (shift == MD_SHIFT_FORCE)
             expected -= (1.5 - 2.5) * (plain_energy(1, 1, 2.5 + 1e-5) - plain_energy(1, 1, 2.5 - 1e-5)) / 2e-5;
         CHECK_NEAR(md_pair_energy(potential.form, &potential.pair[0], 2.25), expected, 1e-10);
+        md_errors_destroy(errors);
+        md_deck_destroy(deck);
+    }
+}
+
+/* The same of the forms that have no epsilon and sigma. */
+static void test_forms(void) {
+    const char *forms[][2] = {{"potential.form=morse", "potential.parameters=1 5 1.12"},
+                              {"potential.form=yukawa", "potential.parameters=10 2"},
+                              {"potential.form=power", "potential.parameters=1.5 0.9 9.5"}};
+    const char *shifts[] = {"potential.shift=none", "potential.shift=energy", "potential.shift=force"};
+    for (int k = 0; k < 9; k++) {
+        MdDeck *deck = state_deck(WORDS(forms[k / 3][0], forms[k / 3][1], shifts[k % 3], "potential.cutoff=2"));
+        MdErrors *errors = md_errors_create();
+        MdPotential potential;
+        check_context("%s, %s", forms[k / 3][0], shifts[k % 3]);
+        CHECK(md_potential_from_config(deck, 1, &potential, errors) == MD_OK);
+        check_formulas(potential.form, &potential.pair[0], k % 3);
         md_errors_destroy(errors);
         md_deck_destroy(deck);
     }
@@ -210,8 +227,8 @@ static void test_tail(void) {
         const MdPair_d pair = md_pair_make(form, words, cutoff, false, false);
         for (int dimension = 2; dimension <= 3; dimension++) {
             check_context("tail of power %g in %d dimensions", n[k], dimension);
-            const double energy = (dimension == 3 ? 2 : 1) * pi * 2 * pow(1.1, n[k]) * pow(cutoff, dimension - n[k]) /
-                                  (n[k] - dimension);
+            const double energy =
+                (dimension == 3 ? 2 : 1) * pi * 2 * pow(1.1, n[k]) * pow(cutoff, dimension - n[k]) / (n[k] - dimension);
             const MdTail tail = md_pair_tail(form, &pair, dimension);
             CHECK_NEAR(tail.energy, energy, 1e-11 * energy);
             CHECK_NEAR(tail.pressure, energy * n[k] / dimension, 1e-11 * energy * n[k]);
@@ -220,6 +237,7 @@ static void test_tail(void) {
 }
 
 int main(void) {
+    test_forms();
     test_tail();
     test_wrong_form();
     test_shifts();

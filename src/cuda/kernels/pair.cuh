@@ -41,9 +41,7 @@ constexpr bool has_both_directions = !is_half;
 
 /* With one type all pairs have a factor in common, which waits until they are added up (whole_force). A shift of the force
  * has none, and half lists hand each pair on at once. */
-constexpr bool has_common_factor = MD_FORM_FACTOR >= 0 && MD_N_TYPES == 1 && !MD_SHIFTED && !is_half;
-
-constexpr int common_factor = MD_FORM_FACTOR >= 0 ? MD_FORM_FACTOR : 0;
+constexpr bool has_common_factor = MD_N_TYPES == 1 && !MD_SHIFTED && !is_half;
 
 struct PairTable {
     PairParameters pair[MD_N_TYPES * MD_N_TYPES];
@@ -98,7 +96,7 @@ __device__ inline void add_pair_at(const CudaArguments &a, const PairParameters 
         add(sums[CUDA_POTENTIAL],
             (double)(MD_SHIFTED ? md_pair_energy_shifted(pair, r_sq) : md_pair_energy_plain(pair, r_sq)));
         add(sums[CUDA_TRUNCATION], (double)pair->truncation);
-        add(sums[CUDA_VIRIAL], (double)((has_common_factor ? f * pair->p[common_factor] : f) * r_sq));
+        add(sums[CUDA_VIRIAL], (double)((has_common_factor ? f * pair->p[0] : f) * r_sq));
         add(sums[CUDA_PAIRS], 1);
     }
 }
@@ -113,7 +111,7 @@ __device__ inline void add_pair(const CudaArguments &a, const PairParameters *ro
 /* What add_pair has added up, with the factor that it left out. */
 __device__ inline Vec3<Pair> whole_force(const PairParameters *pairs, const Vec3<Pair> &sum) {
     if constexpr (has_common_factor) {
-        const Pair factor = pairs->p[common_factor];
+        const Pair factor = pairs->p[0];
         return Vec3<Pair>{factor * sum.x, factor * sum.y, factor * sum.z};
     } else {
         return sum;
