@@ -236,16 +236,17 @@ static MdStatus check_axis(const CudaContext *context, const MdState *state, con
     const bool periodic = context->box.periodic[a], is_there = a < context->box.dimension,
                has_bricks = context->facts.sorts_bricks, by_cells = list->brick_grid == MD_BRICK_GRID_CELLS;
     const double n = list->n[a], whole = periodic ? n / context->box.length[a] : 0;
-    double most = is_there ? 1e15 : 0, tiles = 1; /* cells per length of an open axis; bricks */
+    double most = is_there ? 1e15 : 0; /* cells per length of an open axis */
     if (n > context->domain.grid[a]) most = 1 / context->range;
-    if (is_there) tiles = by_cells ? ceil(n / fmax(list->brick_cells, 1)) : n;
+    const double fewest = is_there ? ceil(n / fmax(list->brick_cells, 1)) : 1,
+                 tiles = is_there && !by_cells ? n : fewest;
     const MdRange ranges[] = {
         {"cells along an axis", n, 1, is_there ? 1e6 : context->domain.grid[a]},
         {"wrap around an axis", list->wraps[a], periodic, periodic},
         {"origin of the cells", list->origin[a], periodic ? 0 : -1e15, periodic ? 0 : 1e15},
         {"cells per length", list->inverse_edge[a], periodic ? whole * (1 - 1e-9) : 0,
          periodic ? whole * (1 + 1e-9) : most},
-        {"bricks along an axis", list->n_bricks[a], has_bricks ? by_cells ? tiles : 1 : 0, has_bricks ? tiles : 0}};
+        {"bricks along an axis", list->n_bricks[a], has_bricks ? fewest : 0, has_bricks ? tiles : 0}};
     return MD_RANGE_CHECK(ranges, state->path, state->errors);
 }
 
