@@ -220,8 +220,11 @@ static CudaGrid grid_of(CudaContext *context, const ListState *list) {
         grid.wraps[a] = list->wraps[a];
         grid.origin[a] = list->origin[a];
         grid.inverse_edge[a] = list->inverse_edge[a];
-        grid.n_bricks[a] = list->n_bricks[a] / n;
-        even = even && list->n[a] % n == 0 && list->n_bricks[a] % n == 0;
+        grid.n_bricks[a] = list->n_bricks[a];
+        if (list->brick_cells > 0 &&
+            list->brick_grid == MD_BRICK_GRID_CELLS) /* other ranks may have had more of them */
+            grid.n_bricks[a] = (grid.n[a] + list->brick_cells - 1) / list->brick_cells;
+        even = even && list->n[a] % n == 0;
     }
     if (context->comm && !even) {
         double extent[3];
@@ -234,12 +237,11 @@ static CudaGrid grid_of(CudaContext *context, const ListState *list) {
 /* Ranges as grid.c makes cells and bricks. */
 static MdStatus check_axis(const CudaContext *context, const MdState *state, const ListState *list, int a) {
     const bool periodic = context->box.periodic[a], is_there = a < context->box.dimension,
-               has_bricks = context->facts.sorts_bricks, by_cells = list->brick_grid == MD_BRICK_GRID_CELLS;
+               has_bricks = context->facts.sorts_bricks;
     const double n = list->n[a], whole = periodic ? n / context->box.length[a] : 0;
     double most = is_there ? 1e15 : 0; /* cells per length of an open axis */
     if (n > context->domain.grid[a]) most = 1 / context->range;
-    const double fewest = is_there ? ceil(n / fmax(list->brick_cells, 1)) : 1,
-                 tiles = is_there && !by_cells ? n : fewest;
+    const double fewest = is_there ? ceil(n / fmax(list->brick_cells, 1)) : 1, tiles = is_there ? n : 1;
     const MdRange ranges[] = {
         {"cells along an axis", n, 1, is_there ? 1e6 : context->domain.grid[a]},
         {"wrap around an axis", list->wraps[a], periodic, periodic},
