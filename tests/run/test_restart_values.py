@@ -82,11 +82,11 @@ def make(checks, folder, *words):
     return restart_file.sections(folder / "m.restart")
 
 
-def walk(checks, folder, found, what, n_values):
+def walk(checks, folder, found, what, n_values, refused=REFUSED):
     everything = os.environ.get("MDMINI_TEST_VALUES") == "all"
     for section, fields in FIELDS.items():
         for field, kind, at in fields if section in found else ():
-            must = REFUSED.get((section, field), ())
+            must = refused.get((section, field), ())
             others = [value for value in VALUES[kind] if value not in must]
             chosen = [*must, *others] if everything else [*random.sample(must, min(len(must), n_values)), *random.sample(others, min(len(others), n_values))]
             for value in chosen:
@@ -111,6 +111,14 @@ def test_open(checks, folder):
     walk(checks, folder, found, "open", 1)
 
 
+def test_no_cells(checks, folder):
+    """Lists that are searched without cells: the grid in the file is empty, and what else stands there hurts nobody."""
+    found = make(checks, folder, "system.boundary=open periodic open", "run.timestep=0.002", "neighbor.search=brute", "memory.sort=none")
+    code, told = attempt(folder, found)
+    checks.that(code == 0, f"exit code {code}: {told}")
+    walk(checks, folder, found, "no cells", 1, refused={})
+
+
 def test_sections(checks, folder):
     """Sections that are not there, empty, short, doubled."""
     found = make(checks, folder)
@@ -124,4 +132,4 @@ def test_sections(checks, folder):
             look(checks, folder, changed, f"section {name} is {what}", is_refused)
 
 
-run_tests(test_fields, test_open, test_sections)
+run_tests(test_fields, test_open, test_no_cells, test_sections)

@@ -67,6 +67,8 @@ bool store_load(Store *store, const WalkRun *run, const MdSystem *system) {
     for (size_t i = 0; ok && i < n; i++) type[i] = system->type[ids[i]];
     store->state.loading = store->state.same_list = true;
     store->state.type = type;
+    store->state.path = "a state in memory";
+    store->state.errors = run->errors;
     store->state.begin = load_begin;
     store->state.move = load_move;
     ok = ok && walk_ok(run, run->ops->load(run->context, &store->state));

@@ -260,6 +260,7 @@ static MdStatus read_list(const CudaContext *context, MdState *state, ListState 
                               {"memory.brick_grid", (double)list->brick_grid, 0, MD_BRICK_GRID_DEVICE_2},
                               {"age of the list", (double)list->age, -every, (double)state->step}};
     status = MD_RANGE_CHECK(ranges, state->path, state->errors);
+    if (!context->facts.needs_cells) return status; /* nothing reads its grid */
     int32_t n[3];
     for (int a = 0; status == MD_OK && a < 3; a++) {
         status = check_axis(context, state, list, a);
