@@ -2,12 +2,11 @@
  *
  * A form is a row of forms.def and a file in forms/, which is compiled for float, double, registers of lanes and CUDA. It has, with
  * p the numbers that md_form_parameters makes of the words of a deck,
- *   md_form_over_r(p, 1/r^2, 1/r)   force over distance, -U'/r, in units of p[0]: a factor that all pairs have in common waits until
+ *   md_form_over_r(p, 1/r^2, 1/r, r) force over distance, -U'/r, in units of p[0]: a factor that all pairs have in common waits until
  *                                   they are added up
- *   md_form_energy(p, 1/r^2, 1/r)   U. It shares no product with the force: a compiler would compute that once and round it, where
+ *   md_form_energy(p, 1/r^2, 1/r, r) U. It shares no product with the force: a compiler would compute that once and round it, where
  *                                   kernels of forces alone fuse it with the operation that follows, and forces would differ between
  *                                   kernels with energies and without
- *   MD_FORM_ROOT                    1: these two use 1/r
  *   MD_FORM_COPIES                  1: the cpu has compiled copies for each memory.layout and force.arithmetic, which take a second
  *                                   each to compile; 0: these are asked for at run time
  * (MD_EXP and MD_POW are exponential and power of every kind of number)
