@@ -27,9 +27,9 @@ MD_INLINE MdPair_d pair_parameters_d(MdPair_d pair) { return pair; }
 
 /* What a pair loop is compiled for, or asks at run time. */
 typedef struct MdCpuForm {
-    int layout;
-    bool half, typed, shifted, energy, fast;
-    bool usual;   /* one type, no shifted force, no energy, full list */
+    int layout, shift;
+    bool half, typed, energy, fast;
+    bool usual;   /* one type, forces without a shift, no energy, full list */
     bool crosses; /* double: the nearest image is not always the plain difference */
 } MdCpuForm;
 
@@ -37,10 +37,10 @@ MD_INLINE MdCpuForm md_cpu_form_of(const MdCpuContext *c) {
     MdCpuForm form = {.layout = c->layout,
                       .half = c->list == MD_LIST_HALF,
                       .typed = c->potential.n_types > 1,
-                      .shifted = c->potential.shift == MD_SHIFT_FORCE,
+                      .shift = c->potential.shift,
                       .fast = c->arithmetic == MD_ARITHMETIC_FAST,
                       .energy = c->wants_energy};
-    form.usual = !form.typed && !form.shifted && !form.energy && !form.half;
+    form.usual = !form.typed && !MD_SHIFTS_FORCE(form.shift) && !form.energy && !form.half;
     return form;
 }
 
@@ -51,7 +51,7 @@ MD_INLINE MdCpuForm md_cpu_form_of(const MdCpuContext *c) {
         (void)(__VA_ARGS__);                                                                                           \
         MD_SUFFIX(add_block_##kernel)(c, frame, block, form);                                                          \
     }
-#define MD_USUAL form.usual = true, form.half = form.typed = form.shifted = form.energy = false
+#define MD_USUAL form.usual = true, form.shift = MD_SHIFT_NONE, form.half = form.typed = form.energy = false
 
 /* Places as memory.layout has them: x, y, z and type of an atom are at these indices of steps. */
 typedef struct MdCpuPlaces {

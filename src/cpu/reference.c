@@ -203,8 +203,8 @@ static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals)
     const double extent = fmax(visitor->longest, fmax(p->x_i->extent, p->x_j->extent));
     double shake = visitor->shake * extent + visitor->roundoff * r;
     if (!(r < pair->cutoff + shake)) return;
-    const MdShape shape = md_pair_shape(visitor->system->potential.form, pair, r);
-    double force_size = shape.size_du + fabs(pair->force_shift);
+    const MdShape shape = md_pair_shape_shifted(visitor->system->potential.form, pair, r);
+    double force_size = shape.size_du;
     double force_shaken = shake * (shape.size_ddu + force_size / r);
     double force_bound = visitor->roundoff * force_size + force_shaken;
     double edge_force = r > pair->cutoff - shake ? fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r : 0;
@@ -221,7 +221,7 @@ static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals)
         totals->sums_bound.truncation += fabs(pair->truncation);
         totals->sums_bound.pairs++;
     }
-    totals->sums_bound.potential += total * (shape.size_u + fabs(pair->energy_shift) + r * fabs(pair->force_shift));
+    totals->sums_bound.potential += total * shape.size_u;
     totals->sums_bound.truncation += total * fabs(pair->truncation);
     totals->sums_bound.virial += total * force_size * r + edge_force * r;
 }
@@ -230,7 +230,7 @@ static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals)
 static void add_curvature(const Visitor *visitor, const Partners *p, Totals *totals) {
     if (!(p->r_sq < p->pair->cutoff_sq)) return;
     const MdSystem *system = visitor->system;
-    const double second = md_pair_shape(system->potential.form, p->pair, sqrt(p->r_sq)).ddu;
+    const double second = md_pair_shape_shifted(system->potential.form, p->pair, sqrt(p->r_sq)).ddu;
     double laplacian = second - (system->box.dimension - 1) * force_over_r(visitor, p->pair, p->r_sq);
     totals->scales.curvature += laplacian / system->mass[system->type[p->i]];
 }

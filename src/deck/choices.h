@@ -16,7 +16,7 @@
 #define MD_CHOICES_RANDOM_PLACE(X) X(HOST, "host") X(DEVICE, "device") X(AUTO, "auto")
 #define MD_CHOICES_POTENTIAL(X) MD_FORMS(X)
 #define MD_CHOICES_MIXING(X) X(LORENTZ_BERTHELOT, "lorentz-berthelot") X(GEOMETRIC, "geometric")
-#define MD_CHOICES_SHIFT(X) X(NONE, "none") X(ENERGY, "energy") X(FORCE, "force")
+#define MD_CHOICES_SHIFT(X) MD_SHIFTS(X)
 #define MD_CHOICES_BACKEND(X) X(CPU, "cpu") X(CUDA, "cuda") X(AUTO, "auto")
 #define MD_CHOICES_PRECISION(X) X(DOUBLE, "double") X(SINGLE, "single") X(MIXED, "mixed")
 #define MD_CHOICES_THERMOSTAT(X) X(NONE, "none") X(RESCALE, "rescale")
@@ -97,8 +97,6 @@ enum { MD_CHOICES_RANDOM_PLACE(MD_ENUM_RANDOM_PLACE) };
 enum { MD_CHOICES_POTENTIAL(MD_ENUM_POTENTIAL) };
 #define MD_ENUM_MIXING(name, word) MD_MIXING_##name,
 enum { MD_CHOICES_MIXING(MD_ENUM_MIXING) };
-#define MD_ENUM_SHIFT(name, word) MD_SHIFT_##name,
-enum { MD_CHOICES_SHIFT(MD_ENUM_SHIFT) };
 #define MD_ENUM_BACKEND(name, word) MD_BACKEND_##name,
 enum { MD_CHOICES_BACKEND(MD_ENUM_BACKEND) };
 #define MD_ENUM_PRECISION(name, word) MD_PRECISION_##name,

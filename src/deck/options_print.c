@@ -168,6 +168,14 @@ static const char introduction[] =
     MD_FORMS(ROW)
 #undef ROW
     "\n"
+    "| `potential.shift` | energy of a pair inside the cutoff |\n"
+    "|---|---|\n"
+    "| `none` | U(r): it jumps at the cutoff |\n"
+    "| `energy` | U(r) - U(cutoff): the force jumps |\n"
+    "| `force` | U(r) - U(cutoff) + (r - cutoff) F(cutoff): energy and force go to zero |\n"
+    "| `switch` | U(r) S(r): energy and force go to zero, and pairs closer than s = `potential.switch_from` keep U(r). "
+    "S = (1 - t)^2 (1 + 2 t) with t = (r^2 - s^2) / (cutoff^2 - s^2), as in CHARMM, X-PLOR and HOOMD-blue (`xplor`) |\n"
+    "\n"
     "## Units and kinds\n"
     "\n"
     "Units are reduced: lengths in sigma, energies in epsilon, masses in m, times in tau = sigma\n"

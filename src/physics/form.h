@@ -15,19 +15,24 @@
  *   md_form_minimum(words): the distance of the minimum; 0: there is none
  *   md_form_shape(p, r)             U and its derivatives, for the verification.
  *
- * The truncation stands once, in pair.inc: U(r) for r < cutoff, 0 beyond, with
+ * The truncation (potential.shift) stands once, in pair.inc: U(r) for r < cutoff, 0 beyond, with
  *   shift none    U as it stands: the energy jumps at the cutoff;
  *   shift energy  U(r) - U(cutoff);
- *   shift force   U(r) - U(cutoff) + (r - cutoff) F(cutoff): energy and force go to zero, F(r) - F(cutoff).
- * Source: Allen, Tildesley, Computer Simulation of Liquids, 2nd ed. (2017), sections 1.2 and 5.2. */
+ *   shift force   U(r) - U(cutoff) + (r - cutoff) F(cutoff): energy and force go to zero, F(r) - F(cutoff);
+ *   shift switch  U(r) S(r): as it stands up to switch_from, from where S takes energy and force to zero:
+ *                 S = (1 - t)^2 (1 + 2 t) with t = (r^2 - switch_from^2) / (cutoff^2 - switch_from^2).
+ * Source: Allen, Tildesley, Computer Simulation of Liquids, 2nd ed. (2017), sections 1.2 and 5.2; the switch: B. R. Brooks et al.,
+ * J. Comput. Chem. 4, 187 (1983), as in CHARMM and X-PLOR. */
 #ifndef MD_PHYSICS_FORM_H
 #define MD_PHYSICS_FORM_H
 
 #include <stdbool.h>
 
+#include "physics/forms.def"
 #include "physics/real.h"
 
-#define MD_MAX_TYPES 8
+#define MD_MAX_TYPES           8
+#define MD_SHIFTS_FORCE(shift) ((shift) >= MD_SHIFT_FORCE) /* the forces of all pairs inside the cutoff, or of some */
 enum { MD_FORM_NUMBERS = 4 };
 
 /* Of one pair of types. */
@@ -37,6 +42,8 @@ enum { MD_FORM_NUMBERS = 4 };
     real cutoff;                                                                                                       \
     real energy_shift; /* subtracted from the energy */                                                                \
     real force_shift;  /* subtracted from the force (not from force over r) */                                         \
+    real switch_sq;    /* switch_from squared */                                                                       \
+    real switch_rate;  /* 1 / (cutoff^2 - switch_from^2); 0: no switch */                                              \
     real truncation;   /* step of the energy at the cutoff that is left: 0 but for shift none */
 typedef struct MdPair_f {
     MD_PAIR_FIELDS(float)
@@ -60,8 +67,8 @@ typedef struct MdForm {
 /* Of potential.form (MD_POTENTIAL_...). */
 const MdForm *md_form(int potential);
 
-/* One pair of types from the words of the form; shift_force implies shift_energy. */
-MdPair_d md_pair_make(const MdForm *form, const double *words, double cutoff, bool shift_energy, bool shift_force);
+/* One pair of types from the words of the form; shift: MD_SHIFT_...; switch_from: for MD_SHIFT_SWITCH, below the cutoff. */
+MdPair_d md_pair_make(const MdForm *form, const double *words, double cutoff, int shift, double switch_from);
 double md_form_minimum_of(const MdForm *form, const double *words); /* 0: there is none */
 MdPair_f md_pair_to_single(MdPair_d pair);
 
@@ -69,7 +76,8 @@ MdPair_f md_pair_to_single(MdPair_d pair);
 double md_pair_force(const MdForm *form, const MdPair_d *pair, double r_sq);
 double md_pair_energy(const MdForm *form, const MdPair_d *pair, double r_sq);
 float md_pair_force_in_single(const MdForm *form, const MdPair_f *pair, float r_sq);
-MdShape md_pair_shape(const MdForm *form, const MdPair_d *pair, double r); /* without truncation and shift */
+MdShape md_pair_shape(const MdForm *form, const MdPair_d *pair, double r); /* without shift */
+MdShape md_pair_shape_shifted(const MdForm *form, const MdPair_d *pair, double r);
 
 /* The distance at which U, seen from large distances, first reaches an energy: as near as two particles come with that energy. U is
  * taken without its cutoff. INFINITY: it is above that energy up to 1,000 cutoffs. */

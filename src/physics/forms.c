@@ -14,14 +14,18 @@ const MdForm *md_form(int potential) {
     return &forms[potential];
 }
 
-MdPair_d md_pair_make(const MdForm *form, const double *words, double cutoff, bool shift_energy, bool shift_force) {
+MdPair_d md_pair_make(const MdForm *form, const double *words, double cutoff, int shift, double switch_from) {
     MdPair_d pair = {.cutoff_sq = cutoff * cutoff, .cutoff = cutoff};
     form->formulas->parameters(words, pair.p);
     const double over_r = md_pair_force(form, &pair, cutoff * cutoff),
                  at_cutoff = md_pair_energy(form, &pair, cutoff * cutoff);
-    pair.energy_shift = shift_energy || shift_force ? at_cutoff : 0;
-    pair.truncation = at_cutoff - pair.energy_shift;
-    if (shift_force) pair.force_shift = over_r * cutoff;
+    if (shift == MD_SHIFT_ENERGY || shift == MD_SHIFT_FORCE) pair.energy_shift = at_cutoff;
+    if (shift == MD_SHIFT_NONE) pair.truncation = at_cutoff;
+    if (shift == MD_SHIFT_FORCE) pair.force_shift = over_r * cutoff;
+    if (shift == MD_SHIFT_SWITCH) {
+        pair.switch_sq = switch_from * switch_from;
+        pair.switch_rate = 1 / (pair.cutoff_sq - pair.switch_sq);
+    }
     return pair;
 }
 
@@ -32,24 +36,51 @@ MdPair_f md_pair_to_single(MdPair_d pair) {
                        .cutoff = (float)pair.cutoff,
                        .energy_shift = (float)pair.energy_shift,
                        .force_shift = (float)pair.force_shift,
+                       .switch_sq = (float)pair.switch_sq,
+                       .switch_rate = (float)pair.switch_rate,
                        .truncation = (float)pair.truncation};
     for (int k = 0; k < MD_FORM_NUMBERS; k++) single.p[k] = (float)pair.p[k];
     return single;
 }
 
+/* Of a pair, for what its energy is shifted by makes no difference. */
+static int shift_of(bool shifts_force, bool switches) {
+    return switches ? MD_SHIFT_SWITCH : shifts_force ? MD_SHIFT_FORCE : MD_SHIFT_NONE;
+}
+
 double md_pair_force(const MdForm *form, const MdPair_d *pair, double r_sq) {
-    return form->formulas->force(pair, r_sq);
+    return form->formulas->force(pair, shift_of(pair->force_shift != 0, pair->switch_rate != 0), r_sq);
 }
 
 double md_pair_energy(const MdForm *form, const MdPair_d *pair, double r_sq) {
-    return form->formulas->energy(pair, r_sq);
+    return form->formulas->energy(pair, shift_of(pair->force_shift != 0, pair->switch_rate != 0), r_sq);
 }
 
 float md_pair_force_in_single(const MdForm *form, const MdPair_f *pair, float r_sq) {
-    return form->formulas->force_in_single(pair, r_sq);
+    return form->formulas->force_in_single(pair, shift_of(pair->force_shift != 0, pair->switch_rate != 0), r_sq);
 }
 
 MdShape md_pair_shape(const MdForm *form, const MdPair_d *pair, double r) { return form->formulas->shape(pair->p, r); }
+
+MdShape md_pair_shape_shifted(const MdForm *form, const MdPair_d *pair, double r) {
+    MdShape shape = md_pair_shape(form, pair, r);
+    const double shift = fabs(pair->force_shift), rate = pair->switch_rate, from_sq = pair->switch_sq;
+    shape.u -= pair->energy_shift - (r - pair->cutoff) * pair->force_shift;
+    shape.du += pair->force_shift;
+    shape.size_u += fabs(pair->energy_shift) + r * shift;
+    shape.size_du += shift;
+    if (rate == 0 || r * r < 0.999 * from_sq) return shape; /* just below, U'' may be that of just above */
+    const double t = fmax(r * r - from_sq, 0) * rate, slope = -12 * t * (1 - t) * rate * r,
+                 s = (1 - t) * (1 - t) * (1 + 2 * t),
+                 bend = t > 0 ? slope / r + (2 * t - 1) * 24 * rate * rate * r * r : 0, size_s = s + fabs(slope) * r,
+                 size_bend = 12 * rate * (1 + 2 * rate * r * r);
+    return (MdShape){.u = shape.u * s,
+                     .du = shape.du * s + shape.u * slope,
+                     .ddu = shape.ddu * s + 2 * shape.du * slope + shape.u * bend,
+                     .size_u = shape.size_u * size_s,
+                     .size_du = shape.size_du * size_s + shape.size_u * (fabs(slope) + size_bend * r),
+                     .size_ddu = shape.size_ddu * s + 2 * shape.size_du * fabs(slope) + shape.size_u * size_bend};
+}
 
 /* --- what messages and limits ask of a form: found by numbers ------------------------------------------------------- */
 

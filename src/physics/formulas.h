@@ -8,9 +8,9 @@ typedef struct MdFormFormulas {
     void (*parameters)(const double *words, double p[MD_FORM_NUMBERS]);
     double (*minimum)(const double *words);
     MdShape (*shape)(const double *p, double r);
-    double (*force)(const MdPair_d *pair, double r_sq);
-    double (*energy)(const MdPair_d *pair, double r_sq);
-    float (*force_in_single)(const MdPair_f *pair, float r_sq);
+    double (*force)(const MdPair_d *pair, int shift, double r_sq);
+    double (*energy)(const MdPair_d *pair, int shift, double r_sq);
+    float (*force_in_single)(const MdPair_f *pair, int shift, float r_sq);
 } MdFormFormulas;
 
 #endif

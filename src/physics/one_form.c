@@ -2,16 +2,10 @@
 #include "physics/formulas.h"
 #include "physics/pair.h"
 
-static double force(const MdPair_d *pair, double r_sq) {
-    return pair->force_shift != 0 ? md_pair_force_shifted_d(pair, r_sq) : md_pair_force_plain_d(pair, r_sq);
-}
-
-static double energy(const MdPair_d *pair, double r_sq) {
-    return pair->force_shift != 0 ? md_pair_energy_shifted_d(pair, r_sq) : md_pair_energy_plain_d(pair, r_sq);
-}
-
-static float force_in_single(const MdPair_f *pair, float r_sq) {
-    return pair->force_shift != 0 ? md_pair_force_shifted_f(pair, r_sq) : md_pair_force_plain_f(pair, r_sq);
+static double force(const MdPair_d *pair, int shift, double r_sq) { return md_pair_force_at_d(pair, r_sq, shift); }
+static double energy(const MdPair_d *pair, int shift, double r_sq) { return md_pair_energy_at_d(pair, r_sq, shift); }
+static float force_in_single(const MdPair_f *pair, int shift, float r_sq) {
+    return md_pair_force_at_f(pair, r_sq, shift);
 }
 
 extern const MdFormFormulas MD_FORM_FORMULAS;

@@ -12,9 +12,10 @@
 #else
 #define MD_NAME(name) name##_f
 #endif
-#define MD_SQRT sqrtf
-#define MD_EXP  expf
-#define MD_POW  powf
+#define MD_SQRT        sqrtf
+#define MD_EXP         expf
+#define MD_POW         powf
+#define MD_POSITIVE(x) ((x) > 0 ? (x) : 0)
 #include "physics/pair.inc"
 #undef MD_REAL
 #undef MD_TYPE
@@ -22,6 +23,7 @@
 #undef MD_SQRT
 #undef MD_EXP
 #undef MD_POW
+#undef MD_POSITIVE
 
 #define MD_REAL       double
 #define MD_TYPE(name) name##_d
@@ -30,9 +32,10 @@
 #else
 #define MD_NAME(name) name##_d
 #endif
-#define MD_SQRT sqrt
-#define MD_EXP  exp
-#define MD_POW  pow
+#define MD_SQRT        sqrt
+#define MD_EXP         exp
+#define MD_POW         pow
+#define MD_POSITIVE(x) ((x) > 0 ? (x) : 0)
 #ifdef MD_FORM_FORMULAS /* one_form.c */
 #define MD_FORM_HOST
 #endif
@@ -43,5 +46,6 @@
 #undef MD_SQRT
 #undef MD_EXP
 #undef MD_POW
+#undef MD_POSITIVE
 
 #endif

@@ -64,8 +64,9 @@ bool md_advice_tail(const MdRecord *r, const char **note) {
     const int shift = r->plan.potential.shift;
     *note = !isfinite(md_box_volume(&r->plan.box))                ? "none: an open box has no density"
             : r->plan.potential.form->traits & MD_FORM_OWN_CUTOFF ? "none: the form (wca) is zero beyond its own cutoff"
-            : shift == MD_SHIFT_FORCE ? "none: potential.shift = force changes all pairs inside the cutoff, too"
-                                      : NULL;
+            : shift == MD_SHIFT_FORCE  ? "none: potential.shift = force changes all pairs inside the cutoff, too"
+            : shift == MD_SHIFT_SWITCH ? "none: potential.shift = switch changes pairs inside the cutoff, too"
+                                       : NULL;
     if (*note) return false;
     *note = shift == MD_SHIFT_ENERGY
                 ? "of a uniform fluid beyond the cutoff, added to no number; potential.shift = energy besides takes "

@@ -127,14 +127,14 @@ static MdStatus table_read_pairs(const MdProblems *problems, PairTable *table, c
 }
 
 static bool fits_double(const MdPair_d *pair) {
-    bool fits = isfinite(pair->energy_shift) && isfinite(pair->force_shift);
+    bool fits = isfinite(pair->energy_shift) && isfinite(pair->force_shift) && isfinite(pair->switch_rate);
     for (int k = 0; k < MD_FORM_NUMBERS; k++) fits = fits && isnormal(pair->p[k]);
     return fits;
 }
 
 /* Whether floats hold the numbers of the form, and its forces from half of the distance of contact to where they still matter. */
 static bool fits_single(const MdForm *form, MdPair_d pair) {
-    pair.force_shift = 0; /* with it the force at the cutoff may be exactly 0 */
+    pair.force_shift = pair.switch_rate = 0; /* with these the force at the cutoff may be exactly 0 */
     const MdPair_f single = md_pair_to_single(pair);
     const double contact = md_pair_contact(form, &pair),
                  ends[] = {contact / 2, fmin(fmax(pair.cutoff, 2 * contact), 10 * contact)};
@@ -163,13 +163,19 @@ static char *list_numbers(const PairWords *words, int n) {
 
 static MdStatus table_to_potential(const MdProblems *problems, int option, const PairTable *table,
                                    MdPotential *potential) {
-    const bool is_double = md_deck_config(problems->deck)->run_precision == MD_PRECISION_DOUBLE;
+    const MdConfig *config = md_deck_config(problems->deck);
+    const bool is_double = config->run_precision == MD_PRECISION_DOUBLE,
+               is_auto = md_is_auto(config->potential_switch_from);
     potential->cutoff_max = 0;
     for (int a = 0; a < table->n_types; a++)
         for (int b = 0; b < table->n_types; b++) {
             PairWords words = table->at[a][b];
-            MdPair_d pair = md_pair_make(potential->form, words.numbers, words.cutoff,
-                                         potential->shift == MD_SHIFT_ENERGY, potential->shift == MD_SHIFT_FORCE);
+            const double from = is_auto ? 0.8 * words.cutoff : config->potential_switch_from;
+            if (potential->shift == MD_SHIFT_SWITCH && !(from < words.cutoff))
+                return md_problem(problems, MD_OPTION_potential_switch_from,
+                                  "%g, but the cutoff of the pair %d %d is %g: a switch begins below it", from, a + 1,
+                                  b + 1, words.cutoff);
+            MdPair_d pair = md_pair_make(potential->form, words.numbers, words.cutoff, potential->shift, from);
             const bool fits = fits_double(&pair);
             double r;
             if (!fits || (!is_double && !fits_single(potential->form, pair))) {

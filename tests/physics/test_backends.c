@@ -150,7 +150,8 @@ static void add_state(States *states, const Case *c) {
 /* Whether kernels for the one are those for the other. */
 static bool same_kernels(const StateShape *a, const StateShape *b) {
     return a->dimension == b->dimension && memcmp(a->periodic, b->periodic, sizeof a->periodic) == 0 &&
-           a->n_types == b->n_types && (a->shift == MD_SHIFT_FORCE) == (b->shift == MD_SHIFT_FORCE);
+           a->n_types == b->n_types &&
+           (a->shift == b->shift || !(MD_SHIFTS_FORCE(a->shift) || MD_SHIFTS_FORCE(b->shift)));
 }
 
 /* Where the sizes for case k begin: those of the first case with the same kernels. */

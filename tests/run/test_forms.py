@@ -18,6 +18,7 @@ FORMS = {
     ("power", "1 1 12"): (0.7700837110, 2.600418675, lambda r: r**-12),
     ("power", "1 1 9"): (1.3251577154, 3.35609443, lambda r: r**-9)}
 SHIFTED = {("morse", "1 5 1.12"): -6.0488795077}
+SWITCHED = (-6.6458436719, -6.609860013)  # lj from 2.0 to 2.5: LAMMPS' lj/charmm/coul/charmm
 
 
 def run(folder, *words):
@@ -45,6 +46,17 @@ def test_crystal(checks, folder):
         checks.that(abs(shifted["potential_energy"] - right) < 1e-10 * abs(right) and shifted["pressure"] == plain["pressure"], f"{form}, shifted: {shifted}")
 
 
+def test_switch(checks, folder):
+    for words in (["potential.switch_from=2"], []):
+        done = run(folder, "potential.shift=switch", *words, "system.temperature=0", "run.steps=0")
+        row = row_of(folder, 0)
+        checks.that(done.code == 0 and all(abs(row[name] - right) < 2e-10 * abs(right) for name, right in zip(("potential_energy", "pressure"), SWITCHED)), f"switch: {row}")
+
+
+def factor(r, begin, cutoff):
+    return np.where(r < begin, 1, (cutoff**2 - r**2)**2 * (cutoff**2 + 2 * r**2 - 3 * begin**2) / (cutoff**2 - begin**2)**3)
+
+
 def all_pairs(position, length, cutoff, formula):
     """Energy per atom."""
     i, j = np.triu_indices(len(position), 1)
@@ -57,7 +69,7 @@ def test_liquid(checks, folder):
     """What a run has come to, in each precision and by each kernel of the cpu, with energies at every step or not."""
     for form, (_, _, formula) in FORMS.items():
         for words in (["run.precision=double", "output.precision=double"], ["run.precision=mixed", "force.kernel=cell"], ["run.precision=single", "force.cutoff_test=branch"],
-                      ["run.precision=mixed", "potential.shift=force"]):
+                      ["run.precision=mixed", "potential.shift=force"], ["run.precision=mixed", "potential.shift=switch", "potential.switch_from=1.5"]):
             places = []
             for energy in ("every-step", "on-output"):
                 done = run(folder, *words_of(form), "system.temperature=1.44", "run.steps=60", "output.thermo_every=20", "output.frames_every=60",
@@ -70,7 +82,8 @@ def test_liquid(checks, folder):
             checks.that(np.array_equal(*places), f"{form}, {words}: the energies change the places")
             row = row_of(folder, -1)
             if "potential.shift=force" not in words:
-                right, room = all_pairs(places[0].astype(float), length, 2.5, formula), 1e-9 if "run.precision=double" in words else 2e-5
+                whole = (lambda r: formula(r) * factor(r, 1.5, 2.5)) if "potential.shift=switch" in words else formula
+                right, room = all_pairs(places[0].astype(float), length, 2.5, whole), 1e-9 if "run.precision=double" in words else 2e-5
                 checks.that(abs(row["potential_energy"] - right) < room * abs(right), f"{form}, {words}: {row['potential_energy']}, by all pairs {right}")
 
 
@@ -91,6 +104,8 @@ def test_refusals(checks, folder):
                         (["potential.form=yukawa", "potential.parameters=1e-60 1"], "beyond the range of single precision"),
                         (["potential.form=yukawa", "potential.parameters=1 2", "potential.epsilon=2"], "potential.epsilon: has no effect"),
                         (["potential.parameters=1 2"], "potential.parameters: has no effect"),
+                        (["potential.shift=switch", "potential.switch_from=2.5"], "potential.switch_from: 2.5, but the cutoff of the pair 1 1 is 2.5"),
+                        (["potential.switch_from=2"], "potential.switch_from: has no effect"),
                         (["potential.form=yukawa", "potential.parameters=1 2", "potential.pairs=1 1 1 2 3 4"], "an entry is `i j strength kappa [cutoff]`"),
                         (["potential.form=yukawa", "potential.parameters=1 2", "potential.pairs=1 1 0 2"], "strength, kappa and cutoff are numbers above 0")):
         done = run(folder, "run.precision=mixed", *words)
@@ -99,7 +114,7 @@ def test_refusals(checks, folder):
 
 def main():
     checks = program.Checks()
-    checks.run(test_crystal, test_liquid, test_pairs, test_refusals)
+    checks.run(test_crystal, test_switch, test_liquid, test_pairs, test_refusals)
     checks.finish()
 
 

@@ -18,7 +18,7 @@ const Case cases_table[] = {
     {"3-D open, 3 types", {3, 600, 0.70, 0.12, 2.2, 0.4, {false, false, false}, true, 3, MD_SHIFT_NONE, 4}, 0, false},
     {"2-D uneven", {2, 1001, 0.80, 0.12, 2.5, 0.3, {true, true, false}, true, 1, MD_SHIFT_ENERGY, 5}, 0, false},
     {"2-D mixed boundary, 2 types",
-     {2, 500, 0.75, 0.12, 2.5, 0.3, {false, true, false}, false, 2, MD_SHIFT_FORCE, 6},
+     {2, 500, 0.75, 0.12, 2.5, 0.3, {false, true, false}, false, 2, MD_SHIFT_SWITCH, 6},
      0,
      false},
     /* more cells than the square of the smallest block, so that sums of blocks of them fill more than one block */

@@ -73,8 +73,7 @@ static void make_potential(const StateShape *shape, MdPotential *potential) {
         for (int b = 0; b < n; b++) {
             double cutoff = shape->cutoff * (1 - 0.05 * (a + b));
             const double words[] = {1 + 0.2 * (a + b), 1 - 0.03 * (a + b)};
-            potential->pair[a * n + b] = md_pair_make(potential->form, words, cutoff, shape->shift == MD_SHIFT_ENERGY,
-                                                      shape->shift == MD_SHIFT_FORCE);
+            potential->pair[a * n + b] = md_pair_make(potential->form, words, cutoff, shape->shift, 0.8 * cutoff);
         }
 }
 

@@ -195,12 +195,11 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
             double r = sqrt(r_sq), off = root_d * u * (2 * extent + longest + r);
             if (r > pair->cutoff + off) continue;
             for (int a = 0; a < 3; a++) unit[a] /= r;
-            const MdShape shape = md_pair_shape(system->potential.form, pair, r);
-            double shift = fabs(pair->force_shift), f = -shape.du - pair->force_shift, slope = shape.ddu;
-            TolerancePart e = {.slope = f,
-                               .value = md_pair_energy(system->potential.form, pair, r_sq),
-                               .parts = shape.size_u + fabs(pair->energy_shift) + shift * (r + pair->cutoff)};
-            TolerancePart w = {.slope = f - slope * r, .value = f * r, .parts = (shape.size_du + shift) * r};
+            const MdShape shape = md_pair_shape_shifted(system->potential.form, pair, r);
+            double f = -shape.du, slope = shape.ddu;
+            TolerancePart e = {
+                .slope = f, .value = md_pair_energy(system->potential.form, pair, r_sq), .parts = shape.size_u};
+            TolerancePart w = {.slope = f - slope * r, .value = f * r, .parts = shape.size_du * r};
             if (fabs(r - pair->cutoff) <= off) {
                 edge += fabs(f);
                 t.pairs += 0.5;
@@ -210,7 +209,7 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
             }
             n_row++;
             stiff += fmax(fabs(slope), fabs(f) / r) * off;
-            formula += roundings * u * (shape.size_du + shift);
+            formula += roundings * u * shape.size_du;
             force_abs += fabs(f);
             truncation_abs += fabs(pair->truncation);
             for (int a = 0; a < 3; a++) force[a] += f * unit[a];

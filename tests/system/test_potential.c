@@ -29,7 +29,7 @@ static void check_formulas(const MdForm *form, const MdPair_d *pair, int shift) 
         float r_sq = (float)(r * r);
         double exact_r = sqrt((double)r_sq); /* the same place for both */
         CHECK_NEAR((double)md_pair_force_in_single(form, &single, r_sq), md_pair_force(form, pair, (double)r_sq),
-                   1e-5 * (md_pair_shape(form, pair, exact_r).size_du + fabs(pair->force_shift)) / exact_r);
+                   1e-5 * md_pair_shape_shifted(form, pair, exact_r).size_du / exact_r);
     }
     double jump = md_pair_energy(form, pair, below * below);
     if (shift == MD_SHIFT_NONE) {
@@ -40,12 +40,26 @@ static void check_formulas(const MdForm *form, const MdPair_d *pair, int shift) 
         CHECK_NEAR(pair->truncation, 0, 1e-15);
     }
     double force_at_cutoff = below * md_pair_force(form, pair, below * below);
-    if (shift == MD_SHIFT_FORCE) CHECK_NEAR(force_at_cutoff, 0, 1e-9);
+    if (MD_SHIFTS_FORCE(shift)) CHECK_NEAR(force_at_cutoff, 0, 1e-9);
+}
+
+/* Bounds go by these: the derivatives of what is shifted. Off the switch's ends, where U'' jumps. */
+static void check_derivatives(const MdForm *form, const MdPair_d *pair) {
+    for (int k = 0; k < 100; k++) {
+        const double r = pair->cutoff * (0.4 + 0.00597 * k), h = 1e-4 * r;
+        if (fabs(r * r - pair->switch_sq) < 4 * h * r) continue;
+        const MdShape s = md_pair_shape_shifted(form, pair, r), far = md_pair_shape_shifted(form, pair, r + h),
+                      near = md_pair_shape_shifted(form, pair, r - h);
+        CHECK_NEAR(s.u, md_pair_energy(form, pair, r * r), 1e-13 * s.size_u);
+        CHECK_NEAR(s.du, -r * md_pair_force(form, pair, r * r), 1e-13 * s.size_du);
+        CHECK_NEAR((far.u - near.u) / (2 * h), s.du, 1e-5 * s.size_du);
+        CHECK_NEAR((far.du - near.du) / (2 * h), s.ddu, 1e-5 * s.size_ddu);
+    }
 }
 
 static void test_shifts(void) {
-    const char *words[] = {"none", "energy", "force"};
-    for (int shift = 0; shift < 3; shift++) {
+    const char *words[] = {"none", "energy", "force", "switch"};
+    for (int shift = 0; shift < 4; shift++) {
         char word[32];
         snprintf(word, sizeof word, "potential.shift=%s", words[shift]);
         MdDeck *deck = state_deck(WORDS("system.types=2", "potential.epsilon=1 0.7", "potential.sigma=1 1.3", word));
@@ -56,13 +70,18 @@ static void test_shifts(void) {
         for (int k = 0; k < 4; k++) {
             check_context("shift %s, pair %d", words[shift], k);
             check_formulas(potential.form, &potential.pair[k], shift);
+            check_derivatives(potential.form, &potential.pair[k]);
         }
         /* None of this shows a wrong scale: a value from the textbook formula does. */
         double expected = plain_energy(1, 1, 1.5);
-        if (shift) expected -= plain_energy(1, 1, 2.5);
+        if (shift == MD_SHIFT_ENERGY || shift == MD_SHIFT_FORCE) expected -= plain_energy(1, 1, 2.5);
         if (shift == MD_SHIFT_FORCE)
             expected -= (1.5 - 2.5) * (plain_energy(1, 1, 2.5 + 1e-5) - plain_energy(1, 1, 2.5 - 1e-5)) / 2e-5;
         CHECK_NEAR(md_pair_energy(potential.form, &potential.pair[0], 2.25), expected, 1e-10);
+        const double t = (2.25 * 2.25 - 4) / (6.25 - 4); /* the switch begins at 0.8 of the cutoff */
+        expected = plain_energy(1, 1, 2.25) * (1 - t) * (1 - t) * (1 + 2 * t);
+        if (shift == MD_SHIFT_SWITCH)
+            CHECK_NEAR(md_pair_energy(potential.form, &potential.pair[0], 2.25 * 2.25), expected, 1e-14);
         md_errors_destroy(errors);
         md_deck_destroy(deck);
     }
@@ -73,14 +92,16 @@ static void test_forms(void) {
     const char *forms[][2] = {{"potential.form=morse", "potential.parameters=1 5 1.12"},
                               {"potential.form=yukawa", "potential.parameters=10 2"},
                               {"potential.form=power", "potential.parameters=1.5 0.9 9.5"}};
-    const char *shifts[] = {"potential.shift=none", "potential.shift=energy", "potential.shift=force"};
-    for (int k = 0; k < 9; k++) {
-        MdDeck *deck = state_deck(WORDS(forms[k / 3][0], forms[k / 3][1], shifts[k % 3], "potential.cutoff=2"));
+    const char *shifts[] = {"potential.shift=none", "potential.shift=energy", "potential.shift=force",
+                            "potential.shift=switch"};
+    for (int k = 0; k < 12; k++) {
+        MdDeck *deck = state_deck(WORDS(forms[k / 4][0], forms[k / 4][1], shifts[k % 4], "potential.cutoff=2"));
         MdErrors *errors = md_errors_create();
         MdPotential potential;
-        check_context("%s, %s", forms[k / 3][0], shifts[k % 3]);
+        check_context("%s, %s", forms[k / 4][0], shifts[k % 4]);
         CHECK(md_potential_from_config(deck, 1, &potential, errors) == MD_OK);
-        check_formulas(potential.form, &potential.pair[0], k % 3);
+        check_formulas(potential.form, &potential.pair[0], k % 4);
+        check_derivatives(potential.form, &potential.pair[0]);
         md_errors_destroy(errors);
         md_deck_destroy(deck);
     }
@@ -195,11 +216,11 @@ static MdShape planted_shape(const double *p, double r) {
     if (planted == 3) s.u *= 1 + 1e-9;
     return s;
 }
-static double planted_force(const MdPair_d *pair, double r_sq) {
-    return md_form(MD_POTENTIAL_MORSE)->formulas->force(pair, r_sq) * (planted == 4 ? 1 + 1e-9 : 1);
+static double planted_force(const MdPair_d *pair, int shift, double r_sq) {
+    return md_form(MD_POTENTIAL_MORSE)->formulas->force(pair, shift, r_sq) * (planted == 4 ? 1 + 1e-9 : 1);
 }
-static double planted_energy(const MdPair_d *pair, double r_sq) {
-    return md_form(MD_POTENTIAL_MORSE)->formulas->energy(pair, r_sq) + (planted == 5 ? 1e-6 : 0);
+static double planted_energy(const MdPair_d *pair, int shift, double r_sq) {
+    return md_form(MD_POTENTIAL_MORSE)->formulas->energy(pair, shift, r_sq) + (planted == 5 ? 1e-6 : 0);
 }
 
 static void test_wrong_form(void) {
@@ -212,7 +233,7 @@ static void test_wrong_form(void) {
     form.formulas = &formulas;
     for (planted = 0; planted < 6; planted++) {
         double r;
-        const MdPair_d pair = md_pair_make(&form, words, 2.5, true, false);
+        const MdPair_d pair = md_pair_make(&form, words, 2.5, MD_SHIFT_ENERGY, 0);
         check_context("fault %d", planted);
         CHECK(md_pair_is_consistent(&form, &pair, &r) == (planted == 0));
     }
@@ -224,7 +245,7 @@ static void test_tail(void) {
     for (int k = 0; k < 4; k++) {
         const double n[] = {3.25, 4, 9, 12}, words[] = {2, 1.1, n[k]}, cutoff = 2.5;
         const MdForm *form = md_form(MD_POTENTIAL_POWER);
-        const MdPair_d pair = md_pair_make(form, words, cutoff, false, false);
+        const MdPair_d pair = md_pair_make(form, words, cutoff, MD_SHIFT_NONE, 0);
         for (int dimension = 2; dimension <= 3; dimension++) {
             check_context("tail of power %g in %d dimensions", n[k], dimension);
             const double energy =

@@ -225,7 +225,7 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         {"MD_BOUND_THREADS", BOUND_THREADS},
         {"MD_N_TYPES", target->potential->n_types},
         {"MD_SEVERAL_TYPES", target->potential->n_types > 1},
-        {"MD_SHIFTED", target->potential->shift == MD_SHIFT_FORCE},
+        {"MD_SHIFT", MD_SHIFTS_FORCE(target->potential->shift) ? target->potential->shift : MD_SHIFT_NONE},
         {"MD_DIMENSION", box->dimension},
         {"MD_PERIODIC_X", box->periodic[0]},
         {"MD_PERIODIC_Y", box->periodic[1]},

@@ -41,7 +41,7 @@ constexpr bool has_both_directions = !is_half;
 
 /* With one type all pairs have a factor in common, which waits until they are added up (whole_force). A shift of the force
  * has none, and half lists hand each pair on at once. */
-constexpr bool has_common_factor = MD_N_TYPES == 1 && !MD_SHIFTED && !is_half;
+constexpr bool has_common_factor = MD_N_TYPES == 1 && !MD_SHIFTS_FORCE(MD_SHIFT) && !is_half;
 
 struct PairTable {
     PairParameters pair[MD_N_TYPES * MD_N_TYPES];
@@ -82,9 +82,7 @@ __device__ inline void add_pair_at(const CudaArguments &a, const PairParameters 
     if (counts) MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
     if (inside) MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
     if (is_branching && !inside) return;
-    Pair f = has_common_factor ? md_pair_force_unit(pair, r_sq)
-             : MD_SHIFTED      ? md_pair_force_shifted(pair, r_sq)
-                               : md_pair_force_plain(pair, r_sq);
+    Pair f = has_common_factor ? md_pair_force_unit(pair, r_sq) : md_pair_force_at(pair, r_sq, MD_SHIFT);
     if constexpr (!is_branching) f = opaque(f); /* else compilers branch around it where they like, pair after pair */
     if (is_branching || inside) {
         force->x += f * d.x;
@@ -93,8 +91,7 @@ __device__ inline void add_pair_at(const CudaArguments &a, const PairParameters 
     }
     if (is_half && inside) add_force(a, j, Vec3<Pair>{-f * d.x, -f * d.y, -f * d.z});
     if (ENERGY && inside) {
-        add(sums[CUDA_POTENTIAL],
-            (double)(MD_SHIFTED ? md_pair_energy_shifted(pair, r_sq) : md_pair_energy_plain(pair, r_sq)));
+        add(sums[CUDA_POTENTIAL], (double)md_pair_energy_at(pair, r_sq, MD_SHIFT));
         add(sums[CUDA_TRUNCATION], (double)pair->truncation);
         add(sums[CUDA_VIRIAL], (double)((has_common_factor ? f * pair->p[0] : f) * r_sq));
         add(sums[CUDA_PAIRS], 1);

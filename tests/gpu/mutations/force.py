@@ -12,18 +12,18 @@ mutant("add_pair: wrong sign", PAIR + " void add_pair_at(", "force->y += f * d.y
 mutant("add_pair: z does not count", PAIR + " void add_pair_at(", "if (MD_DIMENSION == 3) force->z", "if (false) force->z", tests(LIST))
 mutant("add_pair select: force beyond the cutoff", PAIR + " void add_pair_at(", "if (is_branching || inside) {", "if (true) {",
        tests(LIST + " force.cutoff_test=select"))
-mutant("add_pair: energy without shift", PAIR + " void add_pair_at(", "MD_SHIFTED ? md_pair_energy_shifted(pair, r_sq) : ", "",
+mutant("add_pair: energy without shift", PAIR + " void add_pair_at(", "md_pair_energy_at(pair, r_sq, MD_SHIFT)", "md_pair_energy_at(pair, r_sq, MD_SHIFT_ENERGY)",
        tests(LIST, "3-D uneven, shift force"))
-mutant("add_pair: force without shift", PAIR + " void add_pair_at(", "? md_pair_force_shifted(pair, r_sq)", "? md_pair_force_plain(pair, r_sq)",
+mutant("add_pair: force without shift", PAIR + " void add_pair_at(", "md_pair_force_at(pair, r_sq, MD_SHIFT)", "md_pair_force_at(pair, r_sq, MD_SHIFT_NONE)",
        tests(LIST, "3-D uneven, shift force"))
-mutant("add_pair: energy negated", PAIR + " void add_pair_at(", "md_pair_energy_plain(pair, r_sq)", "-md_pair_energy_plain(pair, r_sq)", tests(LIST))
+mutant("add_pair: energy negated", PAIR + " void add_pair_at(", "md_pair_energy_at(pair,", "-md_pair_energy_at(pair,", tests(LIST))
 mutant("add_pair: no truncation", PAIR + " void add_pair_at(", "(double)pair->truncation", "0.0", tests(LIST, "3-D"))
 mutant("add_pair: virial without r", PAIR + " void add_pair_at(", "(double)((has_common_factor ? f * pair->p[0] : f) * r_sq)", "(double)f", tests(LIST))
 mutant("add_pair: the virial without the factor", PAIR + " void add_pair_at(", "has_common_factor ? f * pair->p[0] : f", "f", tests(LIST, "3-D"))
 mutant("whole_force: without the factor", PAIR + " Vec3<Pair> whole_force(", "if constexpr (has_common_factor)", "if constexpr (false)", tests(LIST, "3-D"))
 mutant("whole_force: z without the factor", PAIR + " Vec3<Pair> whole_force(", "factor * sum.z", "sum.z", tests(LIST, "3-D"))
-mutant("whole_force: the factor twice", PAIR, "MD_N_TYPES == 1 && !MD_SHIFTED && !is_half", "MD_N_TYPES == 1 && !is_half", tests(LIST, "3-D uneven, shift force"))
-mutant("whole_force: half lists without the factor", PAIR, "MD_N_TYPES == 1 && !MD_SHIFTED && !is_half", "MD_N_TYPES == 1 && !MD_SHIFTED", tests(LIST + " neighbor.list=half", "3-D"))
+mutant("whole_force: the factor twice", PAIR, "MD_N_TYPES == 1 && !MD_SHIFTS_FORCE(MD_SHIFT) && !is_half", "MD_N_TYPES == 1 && !is_half", tests(LIST, "3-D uneven, shift force"))
+mutant("whole_force: half lists without the factor", PAIR, "MD_N_TYPES == 1 && !MD_SHIFTS_FORCE(MD_SHIFT) && !is_half", "MD_N_TYPES == 1 && !MD_SHIFTS_FORCE(MD_SHIFT)", tests(LIST + " neighbor.list=half", "3-D"))
 for kernel, file, function in (("pairs", "pairs", "force_block_pairs"), ("pairs-tiled", "pairs", "force_block_tiled"), ("cell", "cell", "force_block_cell"),
                                ("cluster", "cluster", "force_block_cluster"), ("list", "list", "force_block_list")):
     mutant(f"force {kernel}: the factor is left out", f"cuda/kernels/force_{file}.cuh void {function}(", "whole_force(pairs, force)", "force",
