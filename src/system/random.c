@@ -1,11 +1,11 @@
 #include "system/random.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "deck/choices.h"
+#include "physics/philox.h"
 #include "system/random_source.h"
 
 typedef enum NumberKind { KIND_UNDECIDED, KIND_UNIFORM, KIND_NORMAL } NumberKind;
@@ -20,8 +20,6 @@ struct MdRandom {
     void *state;                  /* of the source */
     MdRandomCost cost;
 };
-
-static const double two_pi = 6.283185307179586476925286766559;
 
 uint64_t md_random_stream_seed(uint64_t seed, int stream) {
     if (stream == 0) return seed;
@@ -72,14 +70,9 @@ void md_random_destroy(MdRandom *random, MdRandomCost *cost) {
     md_free(random);
 }
 
-/* Pairs of normal numbers from pairs of uniform ones (Box and Muller, Ann. Math. Stat. 29, 610 (1958)), with Philox those of
- * cuRAND. On the host wherever the uniform numbers come from, since the last bits of logarithm and sine are others on a GPU. */
+/* On the host wherever the uniform numbers come from, since the last bits of logarithm and sine are others on a GPU. */
 static void make_normal(double *values) {
-    for (int k = 0; k < MD_RANDOM_CHUNK; k += 2) {
-        const double radius = sqrt(-2 * log(values[k])), angle = two_pi * values[k + 1];
-        values[k] = radius * sin(angle);
-        values[k + 1] = radius * cos(angle);
-    }
+    for (int k = 0; k < MD_RANDOM_CHUNK; k += 2) md_normal_pair(values + k);
 }
 
 static void next_chunk(MdRandom *random) {

@@ -41,6 +41,10 @@ void md_random_normal(MdRandom *random, double *values, size_t n);  /* mean 0, d
 /* Goes on by n numbers that nobody gets. */
 void md_random_skip(MdRandom *random, uint64_t n);
 
+/* Seed of a stream: the seed itself for stream 0, else a mix of both (one step of splitmix64; Steele, Lea, Flood, Fast
+ * splittable pseudorandom number generators, OOPSLA 2014). */
+uint64_t md_random_stream_seed(uint64_t seed, int stream);
+
 /* The streams in use, so that no two purposes share numbers. */
 enum { MD_STREAM_VELOCITY = 0, MD_STREAM_PLACEMENT = 1, MD_STREAM_TYPE = 2, MD_STREAM_SHUFFLE = 3 };
 

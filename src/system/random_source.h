@@ -26,10 +26,6 @@ typedef struct MdRandomSource {
     bool (*skip)(void *state, uint64_t n_chunks);
 } MdRandomSource;
 
-/* Seed of a stream: the seed itself for stream 0, else a mix of both (one step of splitmix64; Steele, Lea, Flood, Fast
- * splittable pseudorandom number generators, OOPSLA 2014). */
-uint64_t md_random_stream_seed(uint64_t seed, int stream);
-
 /* Chunk number `chunk` of our own Philox. */
 void md_philox_fill(uint64_t seed, uint64_t chunk, double *values);
 

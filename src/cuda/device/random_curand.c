@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "cuda/device/check.h"
 #include "deck/choices.h"
+#include "system/random.h"
 
 typedef struct Curand {
     curandGenerator_t generator;

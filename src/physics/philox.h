@@ -1,0 +1,37 @@
+/* Philox4x32-10, a keyed mixing of a counter of four 32-bit words: random numbers without a state (Salmon et al., Parallel random
+ * numbers: as easy as 1, 2, 3, SC11). The key is a 64-bit seed, low word first; conversions are those of cuRAND. */
+#ifndef MD_PHYSICS_PHILOX_H
+#define MD_PHYSICS_PHILOX_H
+
+#include <math.h>
+#include <stdint.h>
+
+/* The counter becomes the random words. */
+static inline void md_philox_block(uint32_t counter[4], uint64_t seed) {
+    uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t product0 = (uint64_t)0xD2511F53u * counter[0], product1 = (uint64_t)0xCD9E8D57u * counter[2];
+        counter[0] = (uint32_t)(product1 >> 32) ^ counter[1] ^ key0;
+        counter[1] = (uint32_t)product1;
+        counter[2] = (uint32_t)(product0 >> 32) ^ counter[3] ^ key1;
+        counter[3] = (uint32_t)product0;
+        key0 += 0x9E3779B9u; /* the Weyl constants of the paper */
+        key1 += 0xBB67AE85u;
+    }
+}
+
+/* In (0, 1]. */
+static inline double md_philox_uniform(uint32_t low, uint32_t high) {
+    uint64_t bits = low ^ (uint64_t)high << 21;
+    return (double)bits * 0x1p-53 + 0x1p-54;
+}
+
+/* Two normal numbers from two uniform ones (Box and Muller, Ann. Math. Stat. 29, 610 (1958)), with Philox those of cuRAND. */
+static inline void md_normal_pair(double pair[2]) {
+    const double two_pi = 6.283185307179586476925286766559;
+    const double radius = sqrt(-2 * log(pair[0])), angle = two_pi * pair[1];
+    pair[0] = radius * sin(angle);
+    pair[1] = radius * cos(angle);
+}
+
+#endif
