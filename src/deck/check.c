@@ -41,6 +41,12 @@ typedef struct Need {
 #define OTHERS                                     (0 MD_FORMS(OTHER_BIT))
 #define FREE_CUTOFF                                (0 MD_FORMS(FREE_BIT))
 
+/* Thermostats, and those with a relaxation time. */
+#define BATH_BIT(name, ...)                         | BIT(MD_THERMOSTAT_##name)
+#define RELAXES_BIT(name, word, file, traits, help) | ((traits)&MD_BATH_RELAXES ? BIT(MD_THERMOSTAT_##name) : 0)
+#define BATHS                                       (0 MD_BATHS(BATH_BIT))
+#define RELAXING                                    (0 MD_BATHS(RELAXES_BIT))
+
 static const Need needs[] = {
     NEED(system_file, system_start, BIT(MD_START_FILE)),
     NEED(system_cells, system_start, LATTICES),
@@ -57,9 +63,10 @@ static const Need needs[] = {
     NEED(potential_switch_from, potential_shift, BIT(MD_SHIFT_SWITCH)),
     NEED(run_threads, run_backend, BIT(MD_BACKEND_CPU) | BIT(MD_BACKEND_AUTO)),
     NEED(run_device, run_backend, BIT(MD_BACKEND_CUDA) | BIT(MD_BACKEND_AUTO)),
-    NEED(ensemble_target, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
-    NEED(ensemble_every, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
-    NEED(ensemble_last_step, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
+    NEED(ensemble_target, ensemble_thermostat, BATHS),
+    NEED(ensemble_every, ensemble_thermostat, BATHS),
+    NEED(ensemble_relaxation, ensemble_thermostat, RELAXING),
+    NEED(ensemble_last_step, ensemble_thermostat, BATHS),
     NEED(memory_brick_grid, memory_sort, BIT(MD_SORT_BRICK)),
     NEED(memory_brick_cells, memory_sort, BIT(MD_SORT_BRICK)),
     NEED(memory_staging, force_kernel, BIT(MD_KERNEL_BRICK)),
@@ -202,11 +209,23 @@ static void check_grid(const MdDeck *deck, MdErrors *errors) {
             md_deck_origin(deck, MD_OPTION_parallel_grid), n, n == 1 ? "" : "s");
 }
 
+static void check_relaxation(const MdDeck *deck, MdErrors *errors) {
+    const MdConfig *c = &deck->config;
+    if (deck->doubtful[MD_OPTION_ensemble_thermostat] || deck->doubtful[MD_OPTION_ensemble_relaxation]) return;
+    if (!(RELAXING >> c->ensemble_thermostat & 1) || !md_is_auto(c->ensemble_relaxation)) return;
+    char *found = md_deck_value_text(deck, MD_OPTION_ensemble_thermostat);
+    md_fail(errors, MD_ERROR_INPUT,
+            "%s: ensemble.thermostat: %s needs ensemble.relaxation, its relaxation time in tau; allowed: above 0",
+            md_deck_origin(deck, MD_OPTION_ensemble_thermostat), found);
+    free(found);
+}
+
 void md_deck_check(MdDeck *deck, MdErrors *errors) {
     for (int k = 0; k < N_NEEDS; k++) check_need(deck, &needs[k], errors);
     check_images(deck, errors);
     check_registers(deck, errors);
     check_grid(deck, errors);
+    check_relaxation(deck, errors);
     int n_targets = deck->config.ensemble_target.n;
     if (n_targets > 2)
         md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read %d values; allowed: one, or two for a ramp",

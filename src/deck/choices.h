@@ -3,6 +3,7 @@
 #ifndef MD_DECK_CHOICES_H
 #define MD_DECK_CHOICES_H
 
+#include "physics/baths.def"
 #include "physics/forms.def"
 
 #define MD_CHOICES_NONE(X)
@@ -19,7 +20,7 @@
 #define MD_CHOICES_SHIFT(X) MD_SHIFTS(X)
 #define MD_CHOICES_BACKEND(X) X(CPU, "cpu") X(CUDA, "cuda") X(AUTO, "auto")
 #define MD_CHOICES_PRECISION(X) X(DOUBLE, "double") X(SINGLE, "single") X(MIXED, "mixed")
-#define MD_CHOICES_THERMOSTAT(X) X(NONE, "none") X(RESCALE, "rescale")
+#define MD_CHOICES_THERMOSTAT(X) X(NONE, "none") MD_BATHS(X)
 #define MD_CHOICES_SPACE(X)                                                                                            \
     X(MAPPED, "mapped") X(MANAGED, "managed") X(MANAGED_PREFETCH, "managed-prefetch") X(DEVICE, "device")
 #define MD_CHOICES_ALLOCATION(X) X(PER_CALL, "per-call") X(POOL, "pool") X(ONCE, "once")
@@ -101,7 +102,7 @@ enum { MD_CHOICES_MIXING(MD_ENUM_MIXING) };
 enum { MD_CHOICES_BACKEND(MD_ENUM_BACKEND) };
 #define MD_ENUM_PRECISION(name, word) MD_PRECISION_##name,
 enum { MD_CHOICES_PRECISION(MD_ENUM_PRECISION) };
-#define MD_ENUM_THERMOSTAT(name, word) MD_THERMOSTAT_##name,
+#define MD_ENUM_THERMOSTAT(name, ...) MD_THERMOSTAT_##name,
 enum { MD_CHOICES_THERMOSTAT(MD_ENUM_THERMOSTAT) };
 #define MD_ENUM_SPACE(name, word) MD_SPACE_##name,
 enum { MD_CHOICES_SPACE(MD_ENUM_SPACE) };

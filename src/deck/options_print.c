@@ -176,6 +176,18 @@ static const char introduction[] =
     "| `switch` | U(r) S(r): energy and force go to zero, and pairs closer than s = `potential.switch_from` keep U(r). "
     "S = (1 - t)^2 (1 + 2 t) with t = (r^2 - s^2) / (cutoff^2 - s^2), as in CHARMM, X-PLOR and HOOMD-blue (`xplor`) |\n"
     "\n"
+    "## Thermostats\n"
+    "\n"
+    "A thermostat acts each `ensemble.every` steps, up to `ensemble.last_step`. It scales the velocities about their mean:\n"
+    "the total momentum stays as it is. The conserved energy is without the heat that the thermostat has put in. What is\n"
+    "written of a step is the state before the thermostat acts.\n"
+    "\n"
+    "| thermostat | what it does |\n"
+    "|---|---|\n"
+#define ROW(name, word, file, traits, help) "| `" word "` | " help " |\n"
+    MD_BATHS(ROW)
+#undef ROW
+    "\n"
     "## Units and kinds\n"
     "\n"
     "Units are reduced: lengths in sigma, energies in epsilon, masses in m, times in tau = sigma\n"

@@ -2,6 +2,7 @@
 
 #include <float.h>
 
+#include "system/random.h"
 #include "system/velocity.h"
 
 /* Roundings in the force on a particle, each of a part of it that the others cancel: 48 of a pair, and those of adding up a row
@@ -9,15 +10,21 @@
 static const double roundings = 128;
 
 MdThermostat md_thermostat_make(const MdConfig *config, const MdSystemPlan *plan) {
+#define BATH(name, word, file, ...) [MD_THERMOSTAT_##name] = md_bath_##file,
+    static MdBath *const baths[] = {MD_BATHS(BATH)};
+#undef BATH
     const MdRealList *target = &config->ensemble_target;
-    MdThermostat thermostat = {.active = config->ensemble_thermostat == MD_THERMOSTAT_RESCALE,
-                               .from = target->values[0],
-                               .to = target->values[target->n - 1],
-                               .every = config->ensemble_every,
-                               .last_step = config->ensemble_last_step,
-                               .noise = roundings *
-                                        (config->run_precision == MD_PRECISION_DOUBLE ? DBL_EPSILON : FLT_EPSILON),
-                               .degrees = md_degrees_of_freedom(plan->n_atoms, plan->box.dimension)};
+    MdThermostat thermostat = {
+        .bath = baths[config->ensemble_thermostat],
+        .from = target->values[0],
+        .to = target->values[target->n - 1],
+        .every = config->ensemble_every,
+        .last_step = config->ensemble_last_step,
+        .elapsed = (double)config->ensemble_every * config->run_timestep / config->ensemble_relaxation,
+        .noise = roundings * (config->run_precision == MD_PRECISION_DOUBLE ? DBL_EPSILON : FLT_EPSILON),
+        .degrees = md_degrees_of_freedom(plan->n_atoms, plan->box.dimension),
+        .key = md_random_stream_seed((uint64_t)config->system_seed, MD_STREAM_BATH),
+        .comm = plan->comm};
     if (thermostat.last_step == MD_AUTO_INT) thermostat.last_step = config->run_steps;
     return thermostat;
 }
@@ -53,7 +60,7 @@ MdStatus md_thermostat_check(const MdThermostat *thermostat, double kinetic, int
     const int64_t n_steps = md_deck_config(deck)->run_steps, every = thermostat->every;
     const int64_t end = thermostat->last_step < n_steps ? thermostat->last_step : n_steps;
     const int64_t first = (step / every + 1) * every, last = end / every * every;
-    if (!thermostat->active || first > last) return MD_OK;
+    if (!thermostat->bath || first > last) return MD_OK;
     const double wanted = fmax(energy_at(thermostat, first), energy_at(thermostat, last));
     if (wanted == 0 || is_motion(thermostat, kinetic, wanted)) return MD_OK;
     if (kinetic > 0)
@@ -72,7 +79,7 @@ MdStatus md_thermostat_check(const MdThermostat *thermostat, double kinetic, int
 
 MdStatus md_thermostat_check_motion(const MdThermostat *thermostat, const MdBackendOps *ops, void *context,
                                     int64_t step, const MdDeck *deck, MdErrors *errors) {
-    if (!thermostat->active) return MD_OK;
+    if (!thermostat->bath) return MD_OK;
     MdSums sums;
     MdStatus status = ops->sum(context, &sums);
     return status == MD_OK ? md_thermostat_check(thermostat, inner_kinetic(thermostat, &sums), step, deck, errors)
@@ -80,21 +87,28 @@ MdStatus md_thermostat_check_motion(const MdThermostat *thermostat, const MdBack
 }
 
 MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, void *context, int64_t step) {
-    if (!thermostat->active || step > thermostat->last_step || step % thermostat->every != 0) return MD_OK;
+    if (!thermostat->bath || step > thermostat->last_step || step % thermostat->every != 0) return MD_OK;
     MdSums sums;
     MdStatus status = ops->sum(context, &sums);
     if (status != MD_OK) return status;
     const double kinetic = inner_kinetic(thermostat, &sums), wanted = energy_at(thermostat, step);
     /* What blew up is stopped by its fault, not by this. */
     if (!is_motion(thermostat, kinetic, wanted) || !isfinite(kinetic)) return MD_OK;
-    const double factor = sqrt(wanted / kinetic);
+    MdBathChange change = thermostat->bath(&(MdBathCall){.kinetic = kinetic,
+                                                         .target = wanted,
+                                                         .degrees = thermostat->degrees,
+                                                         .elapsed = thermostat->elapsed,
+                                                         .key = thermostat->key,
+                                                         .step = (uint64_t)step});
+    /* All have the same sums, and still the last bits of a logarithm are others on another kind of processor. */
+    md_comm_broadcast(thermostat->comm, &change, sizeof change);
     double shift[3];
-    for (int a = 0; a < 3; a++) shift[a] = (1 - factor) * sums.momentum[a] / thermostat->mass;
-    thermostat->heat += wanted - kinetic;
-    return ops->scale_velocities(context, factor, shift);
+    for (int a = 0; a < 3; a++) shift[a] = (1 - change.factor) * sums.momentum[a] / thermostat->mass;
+    thermostat->heat += change.kinetic - kinetic;
+    return ops->scale_velocities(context, change.factor, shift);
 }
 
 int64_t md_thermostat_next(const MdThermostat *thermostat, int64_t step) {
-    const int64_t next = thermostat->active ? (step / thermostat->every + 1) * thermostat->every : INT64_MAX;
+    const int64_t next = thermostat->bath ? (step / thermostat->every + 1) * thermostat->every : INT64_MAX;
     return next <= thermostat->last_step ? next : INT64_MAX;
 }

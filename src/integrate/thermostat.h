@@ -1,4 +1,5 @@
-/* Velocity rescaling to a target temperature that may ramp.
+/* A thermostat: when it acts, on what, and what is done with it. How much is the bath's (physics/bath.h). Its target temperature may
+ * ramp.
  *
  * It scales about the mean velocity, so that the total momentum stays what it is: the temperature is that of the motion
  * without it, and scaling all of it would turn heat into a drift of the whole system (Harvey, Tan, Cheatham, J. Comput. Chem.
@@ -8,14 +9,19 @@
 #define MD_INTEGRATE_THERMOSTAT_H
 
 #include "backend/backend.h"
+#include "parallel/comm.h"
+#include "physics/bath.h"
 
 typedef struct MdThermostat {
-    bool active;
+    MdBath *bath;             /* NULL: none */
     double from, to;          /* target temperature at step 0 and at last_step, epsilon/k */
-    int64_t every, last_step; /* steps between rescalings; none after last_step */
+    int64_t every, last_step; /* steps between actions; none after last_step */
+    double elapsed;           /* time between actions, in relaxation times */
     double noise;             /* share of the wanted speeds that rounding alone makes of forces that cancel */
     double degrees, mass;     /* of freedom; of all particles */
     double heat;              /* energy put in so far, epsilon, all particles */
+    uint64_t key;             /* of its random numbers */
+    const MdComm *comm;       /* the processes of the run */
 } MdThermostat;
 
 MdThermostat md_thermostat_make(const MdConfig *config, const MdSystemPlan *plan);
@@ -33,7 +39,7 @@ MdStatus md_thermostat_check(const MdThermostat *thermostat, double kinetic, int
 MdStatus md_thermostat_check_motion(const MdThermostat *thermostat, const MdBackendOps *ops, void *context,
                                     int64_t step, const MdDeck *deck, MdErrors *errors);
 
-/* Rescales if it is due at this step. */
+/* Acts if it is due at this step. Collective. */
 MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, void *context, int64_t step);
 
 /* The first step after `step` at which it acts; INT64_MAX: never. */

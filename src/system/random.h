@@ -46,7 +46,7 @@ void md_random_skip(MdRandom *random, uint64_t n);
 uint64_t md_random_stream_seed(uint64_t seed, int stream);
 
 /* The streams in use, so that no two purposes share numbers. */
-enum { MD_STREAM_VELOCITY = 0, MD_STREAM_PLACEMENT = 1, MD_STREAM_TYPE = 2, MD_STREAM_SHUFFLE = 3 };
+enum { MD_STREAM_VELOCITY = 0, MD_STREAM_PLACEMENT = 1, MD_STREAM_TYPE = 2, MD_STREAM_SHUFFLE = 3, MD_STREAM_BATH = 4 };
 
 #ifdef __cplusplus
 }

@@ -121,7 +121,7 @@ double md_velocity_slowest(const MdConfig *config, const MdSystemPlan *plan, con
     double temperature = md_is_auto(config->system_temperature) ? 1 : config->system_temperature, heaviest = 0;
     double mean[3] = {0}, of_file = 0;
     if (plan->file_velocities) temperature = of_file = file_temperature(c, mass, dimension, mean);
-    if (config->ensemble_thermostat == MD_THERMOSTAT_RESCALE)
+    if (config->ensemble_thermostat != MD_THERMOSTAT_NONE)
         temperature = fmax(temperature, fmax(target->values[0], target->values[target->n - 1]));
     for (int t = 0; t < n_types; t++) heaviest = fmax(heaviest, mass[t]);
     const double thermal = sqrt(temperature / heaviest);

@@ -27,10 +27,20 @@ static void test_layers(void) {
 /* A key without effect: refused, unless a later layer made it so. */
 static void test_moot(void) {
     check_context("moot");
-    CHECK(refused(WORDS("layer1.txt:2: ensemble.target: has no effect", "ensemble.thermostat = rescale"),
+    CHECK(refused(WORDS("layer1.txt:2: ensemble.target: has no effect", "ensemble.thermostat = rescale or csvr"),
                   "[ensemble]\ntarget = 2\n", NULL));
     CHECK(refused(WORDS("command line: ensemble.target: has no effect"), "[ensemble]\nthermostat = none\n",
                   "ensemble.target=2"));
+    CHECK(refused(WORDS("layer1.txt:3: ensemble.relaxation: has no effect", "ensemble.thermostat = csvr"),
+                  "[ensemble]\nthermostat = rescale\nrelaxation = 0.1\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:2: ensemble.thermostat: csvr needs ensemble.relaxation"),
+                  "[ensemble]\nthermostat = csvr\nrelaxation = auto\n", NULL));
+    static const char *const wrong[] = {"0", "-0.1", "nan", "inf", "none", "0.1 0.2"};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        char *text = md_format("[ensemble]\nthermostat = csvr\nrelaxation = %s\n", wrong[k]);
+        CHECK(refused(WORDS("layer1.txt:3: ensemble.relaxation: read \"", "allowed: a number above 0"), text, NULL));
+        free(text);
+    }
     CHECK(refused(WORDS("layer2.txt:2: neighbor.every: has no effect"), "[neighbor]\nrebuild = host-check\n",
                   "[neighbor]\nevery = 3\n"));
     CHECK(refused(WORDS("run.threads: has no effect", "run.backend = cpu or auto"),

@@ -52,7 +52,8 @@ def test_ensembles(checks, folder):
     and between; and where a thermostat acts at a step with a row and a frame."""
     ensembles = {"constant energy": ([], ()),
                  "constant temperature": (["ensemble.thermostat=rescale", "ensemble.target=0.8", "ensemble.every=3"], (45,)),
-                 "ramp": (["ensemble.thermostat=rescale", "ensemble.target=1.4 0.5", "ensemble.every=4"], (40,))}
+                 "ramp": (["ensemble.thermostat=rescale", "ensemble.target=1.4 0.5", "ensemble.every=4"], (40,)),
+                 "random numbers": (["ensemble.thermostat=csvr", "ensemble.relaxation=0.1", "ensemble.target=1.4 0.5", "ensemble.every=4"], (40,))}
     rebuilds = {"device-check": [], "host-check": ["neighbor.rebuild=host-check"],
                 "every": ["neighbor.rebuild=every", "neighbor.every=10"]}
     for m, (ensemble, (heat, acts)) in enumerate(ensembles.items()):

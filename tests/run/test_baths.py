@@ -1,0 +1,95 @@
+"""Runs with each thermostat: the mean of the temperature, its fluctuations, the conserved energy in every file, restarts, refusals.
+
+MDMINI_TEST_BACKENDS: the first one runs."""
+import csv
+import os
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+import program
+import restart_file
+
+BACKEND = os.environ.get("MDMINI_TEST_BACKENDS", "cpu").split(",")[0]
+N, TARGET, RELAXATION, TIMESTEP = 108, 1.2, 0.1, 0.004
+STEPS = 30_000 if BACKEND == "cpu" else 400  # an emulated GPU is slow
+DECK = {"system": {"start": "fcc", "cells": 3, "density": 0.6, "temperature": TARGET}, "potential": {"cutoff": 2.2, "shift": "energy"},
+        "neighbor": {"skin": 0.3}, "run": {"backend": BACKEND, "steps": STEPS, "timestep": TIMESTEP}, "ensemble": {"target": TARGET, "every": 5},
+        "output": {"existing": "overwrite", "progress": "off", "thermo_every": 5, "frames_every": 100}, "restart": {"every": 0}}
+BATHS = {"rescale": {}, "csvr": {"relaxation": RELAXATION}}
+
+
+def deck(folder, name, bath, **more):
+    content = {section: {**keys, **more.get(section, {})} for section, keys in DECK.items()}
+    content["ensemble"].update(thermostat=bath, **BATHS[bath])
+    return program.write_deck(Path(folder), name, **content).name
+
+
+def test_ensembles(checks, folder):
+    """Of N atoms the temperature varies by 2 / (D (N - 1)) of its square in the canonical ensemble; rescale holds it too still."""
+    for bath in BATHS:
+        done = program.run(deck(folder, bath, bath), folder=folder)
+        checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{bath}: {done.last_lines()}")
+        rows = list(csv.DictReader(line for line in done.path("csv").read_text().splitlines() if not line.startswith("#")))
+        key = next(key for key in rows[0] if key.startswith("conserved energy per atom"))
+        conserved = [float(row[key]) for row in rows]
+        report, steps = done.json()["thermo"], [int(row["step"]) for row in rows]
+        checks.that(conserved == report["conserved_energy"] and steps == report["step"], f"{bath}: the table has another conserved energy than the report")
+        with h5py.File(done.path("h5")) as file:
+            written = file["observables/conserved_energy/value"][...]
+        checks.that(np.array_equal(written, [e for step, e in zip(steps, conserved) if step % 100 == 0]), f"{bath}: {written[:3]} in the trajectory")
+        total = np.array(report["potential_energy"]) + 1.5 * (N - 1) / N * np.array(report["temperature"])
+        moved = np.ptp(conserved)
+        checks.that(moved < 0.02 and np.ptp(total) > 5 * moved, f"{bath}: the conserved energy moves by {moved}, the total energy by {np.ptp(total)}")
+        if BACKEND != "cpu":
+            continue
+        warm = np.array(report["temperature"])[steps.index(2000):]
+        error = TARGET * np.sqrt(2 / (3 * (N - 1)) * 2 * RELAXATION / (TIMESTEP * (STEPS - 2000)))  # correlated over two relaxation times
+        checks.that(bath == "rescale" or abs(warm.mean() - TARGET) < 5 * error, f"{bath}: {warm.mean()} +- {error}")
+        share = warm.var() / TARGET**2 * 3 * (N - 1) / 2
+        checks.that(0.7 < share < 1.4 if bath == "csvr" else share < 0.5, f"{bath}: the variance of the temperature is {share} of the canonical one")
+
+
+def test_seeds(checks, folder):
+    """Another seed draws other numbers, from the same velocities too; the same one the same numbers, also where the run is cut."""
+    name = deck(folder, "b", "csvr", restart={"every": 20}, run={"steps": 60})
+    ends = {}
+    for run, words in {"one": [], "again": ["output.thermo_every=10"], "cut": ["run.steps=33"], "other": ["system.seed=2"]}.items():
+        done = program.run(name, f"output.name={run}", *words, folder=folder, name=run)
+        if run == "cut":
+            done = program.run("--restart", "cut.restart", "run.steps=60", folder=folder, name=run)
+            checks.that(done.json()["resumed"]["same_bits"], f"cut: {done.json()['resumed']}")
+        checks.that(done.code == 0, f"{run}: {done.last_lines()}")
+        ends[run] = restart_file.temperature(done.path("restart"))
+    checks.that(ends["one"] == ends["again"] == ends["cut"] != ends["other"], f"{ends}")
+    different = restart_file.difference(Path(folder) / "one.restart", Path(folder) / "cut.restart")
+    checks.that(not different, f"cut: {different}")
+
+
+def test_extremes(checks, folder):
+    """Relaxation times far below and far above the steps of the thermostat, and very few atoms: velocities may turn round."""
+    few = {"system": {"cells": 2, "density": 0.1, "temperature": 0.5}}
+    for relaxation in ("1e-6", "1e-300", "0.01", "1e12", "1e300"):
+        done = program.run(deck(folder, "b", "csvr", run={"steps": 300}, **few), f"ensemble.relaxation={relaxation}", "output.frames_every=0", folder=folder)
+        checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{relaxation}: {done.last_lines()}")
+        heat = np.ptp(np.array(done.json()["thermo"]["conserved_energy"]) - done.json()["thermo"]["potential_energy"])
+        checks.that(heat > 0, f"{relaxation}: {heat}")
+
+
+def test_refusals(checks, folder):
+    for words, said in ((["ensemble.relaxation=0"], 'command line: ensemble.relaxation: read "0"; allowed: a number above 0'),
+                        (["ensemble.relaxation=-1"], 'command line: ensemble.relaxation: read "-1"; allowed: a number above 0'),
+                        (["ensemble.relaxation=auto"], "ensemble.thermostat: csvr needs ensemble.relaxation, its relaxation time in tau; allowed: above 0"),
+                        (["system.temperature=0"], "ensemble.thermostat: nothing to scale: all atoms are at rest at step 0")):
+        done = program.run(deck(folder, "b", "csvr"), *words, folder=folder)
+        checks.that(done.code == 2 and said in done.stderr, f"{words}: {done.code} {done.stderr}")
+    done = program.run(deck(folder, "b", "csvr", run={"steps": 20}, restart={"every": 10}), folder=folder)
+    done = program.run("--restart", "b.restart", "run.steps=40", "ensemble.relaxation=0.2", folder=folder)
+    checks.that(done.code == 2 and "ensemble.relaxation: read 0.2, but it is 0.1 in the run that is resumed" in done.stderr, f"{done.code} {done.stderr}")
+
+
+if __name__ == "__main__":
+    checks = program.Checks()
+    checks.run(test_ensembles, test_seeds, test_extremes, test_refusals)
+    checks.finish()
