@@ -5,6 +5,13 @@
 
 #include "physics/form.h"
 
+/* A product that is not fused with the sum behind it: of two, a compiler takes the one or the other. */
+#ifdef __CUDACC_RTC__
+#define MD_ROUNDED(x) opaque(x)
+#else
+#define MD_ROUNDED(x) (x)
+#endif
+
 #define MD_REAL       float
 #define MD_TYPE(name) name##_f
 #ifdef __cplusplus
