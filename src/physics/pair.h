@@ -5,11 +5,11 @@
 
 #include "physics/form.h"
 
-/* A product that is not fused with the sum behind it: of two, a compiler takes the one or the other. */
+/* A product that is not fused with the sum behind it: kernels with energies and without might be fused in different ways. */
 #ifdef __CUDACC_RTC__
-#define MD_ROUNDED(x) opaque(x)
+#define MD_PRODUCT plain_product
 #else
-#define MD_ROUNDED(x) (x)
+#define MD_PRODUCT(x, y) ((x) * (y))
 #endif
 
 #define MD_REAL       float

@@ -8,8 +8,6 @@
 
 __device__ inline float plain_sum(float x, float y) { return __fadd_rn(x, y); }
 __device__ inline double plain_sum(double x, double y) { return __dadd_rn(x, y); }
-__device__ inline float plain_product(float x, float y) { return __fmul_rn(x, y); }
-__device__ inline double plain_product(double x, double y) { return __dmul_rn(x, y); }
 
 __device__ inline Vec3<Pair> way_ahead(const CudaArguments &a, const Vec3<Pair> &v) {
     if constexpr (!predicts) return Vec3<Pair>{0, 0, 0};

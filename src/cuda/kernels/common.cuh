@@ -178,6 +178,10 @@ __device__ inline Vec3<State> storable(const Vec3<State> &x) {
     return Vec3<State>{storable(x.x), storable(x.y), storable(x.z)};
 }
 
+/* What no compiler fuses with the sum behind it. */
+__device__ inline float plain_product(float x, float y) { return __fmul_rn(x, y); }
+__device__ inline double plain_product(double x, double y) { return __dmul_rn(x, y); }
+
 #ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
 /* Without a look at what is too small for a normal float: with flags that flush such numbers a cast takes three instructions. */
 __device__ inline float ptx_cvt_rn_f32_f64(double x) {
