@@ -63,6 +63,15 @@ def test_other_grids(checks, folder):
         checks.that(log and BITS not in log, f"{before} -> {after}: says that {BITS}")
 
 
+def test_rounded_bricks(checks, folder):
+    """Three cells along x in each of two ranks take two bricks of two cells: together four, where the six cells of one rank take three."""
+    content = {**MELT, "system": {**MELT["system"], "cells": "12 6 6"}, "run": {"steps": 60, "backend": "cuda"}, "restart": {"every": 20},
+               "memory": {"sort": "brick", "brick_grid": "cells", "brick_cells": 2}, "force": {"kernel": "brick"}, "output": {**OUTPUT, **OFTEN}}
+    name = program.write_deck(folder, "odd", **content).name
+    for after in (2, 1):
+        stop_and_go_on(checks, folder, name, 2, after, "staged")
+
+
 def test_other_backend(checks, folder):
     name = deck(folder, "small")
     possible = list(ranks.transports(2))
@@ -113,4 +122,4 @@ if __name__ == "__main__":
     ranks.require()
     ranks.require_gpu()
     ranks.ENVIRONMENT.update({**ranks.NCCL, **ranks.CUDA_AWARE})
-    run_tests(test_same_grid, test_other_grids, test_other_backend, test_frames, test_no_ids)
+    run_tests(test_same_grid, test_other_grids, test_rounded_bricks, test_other_backend, test_frames, test_no_ids)
