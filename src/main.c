@@ -216,7 +216,7 @@ static void refuse_argument(const char *argument, const char *next, FILE *stream
     if (!next) fprintf(stream, "%s: no value", argument);
     else if (strcmp(argument, "--melt") == 0)
         fprintf(stream, "--melt: read \"%s\"; allowed: a whole number from 0", next);
-    else fprintf(stream, "%s FILE stands alone", argument);
+    else fprintf(stream, strcmp(argument, "--recover") == 0 ? "%s FILE stands alone" : "%s stands twice", argument);
     fprintf(stream, "; see mdmini --help\n");
 }
 
@@ -232,13 +232,13 @@ static int dispatch(int argc, char **argv, const char *command, MdComm *comm, co
         if (strcmp(argv[k], "--recover") == 0 && argc == 3 && next) return is_root ? recover(next) : MD_OK;
         if (strcmp(argv[k], "--check") == 0) {
             request.check_only = true;
-        } else if (strcmp(argv[k], "--bench") == 0 && next) {
+        } else if (strcmp(argv[k], "--bench") == 0 && next && !request.bench) {
             request.bench = argv[++k];
         } else if (strcmp(argv[k], "--ceilings") == 0) {
             request.ceilings = true;
         } else if (strcmp(argv[k], "--quick") == 0) {
             request.quick = true;
-        } else if (strcmp(argv[k], "--restart") == 0 && next) {
+        } else if (strcmp(argv[k], "--restart") == 0 && next && !request.restart) {
             request.restart = argv[++k];
         } else if (strcmp(argv[k], "--melt") == 0 && read_steps(next) >= 0) {
             request.melt_steps = read_steps(argv[++k]);

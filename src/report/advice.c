@@ -1,6 +1,7 @@
 #include "report/advice.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "deck/table.h"
@@ -154,6 +155,23 @@ void md_advice_log_fault(const MdRecord *r) {
     md_log_wrapped(r->log, "stopped", text);
     free(why);
     free(core);
+    free(text);
+}
+
+void md_advice_log_energy(const MdRecord *r) {
+    bool failed = false;
+    for (int k = 0; k < r->verification.n_checks; k++) {
+        const MdCheck *check = &r->verification.checks[k];
+        failed = failed || (strncmp(check->name, "conserved energy", 16) == 0 && !md_check_passed(check));
+    }
+    if (!failed) return;
+    char *text =
+        md_format("the conserved energy has changed by more than its limit: take run.timestep below %g%s",
+                  r->config->run_timestep,
+                  r->plan.potential.shift == MD_SHIFT_NONE
+                      ? ", or potential.shift = energy, force or switch: pairs that cross the cutoff jump in energy"
+                      : "");
+    md_log_wrapped(r->log, "failed", text);
     free(text);
 }
 

@@ -21,6 +21,8 @@ void md_advice_log_start(const MdRecord *record, const MdThermo *first);
 
 /* Of a motion that was stopped: what it was, and why. */
 void md_advice_log_fault(const MdRecord *record);
+/* Where the conserved energy has changed by more than its limit: what helps. */
+void md_advice_log_energy(const MdRecord *record);
 
 /* The verdict, and where there is none what was not checked, and how to get one. status: that of the run. */
 void md_advice_log_verdict(const MdRecord *record, MdVerdict verdict, MdStatus status);

@@ -299,7 +299,7 @@ void md_report_thermo(MdRecord *r, const MdThermo *t) {
 /* Of the whole run, as the table is. */
 static void log_averages(MdRecord *r) {
     const MdAverages averages = md_averages(&r->history);
-    if (averages.n_rows == 0 || r->step == 0) return;
+    if (averages.n_rows == 0 || averages.to_step == 0) return;
     md_log(r->log, "\naverages over the second half of the table (+-: standard error, by %d blocks)\n",
            MD_AVERAGE_BLOCKS);
     md_log(r->log, "%lld row%s, steps %lld to %lld", (long long)averages.n_rows, averages.n_rows == 1 ? "" : "s",
@@ -332,6 +332,7 @@ static void log_verification(MdRecord *r) {
         md_log(r->log, "%-42s %-18s %10.3g per atom and step%s\n", "conserved energy, drift", "over the run", drift,
                within);
     if (v->fault.step >= 0) md_advice_log_fault(r);
+    else md_advice_log_energy(r);
 }
 
 /* What is lost of the files although all was written: the status that takes the place of `status`. */
