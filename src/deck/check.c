@@ -60,6 +60,7 @@ static const Need needs[] = {
     NEED(potential_parameters, potential_form, OTHERS),
     NEED(potential_cutoff, potential_form, FREE_CUTOFF),
     NEED(potential_shift, potential_form, FREE_CUTOFF),
+    NEED(potential_switch_from, potential_form, FREE_CUTOFF),
     NEED(potential_switch_from, potential_shift, BIT(MD_SHIFT_SWITCH)),
     NEED(run_threads, run_backend, BIT(MD_BACKEND_CPU) | BIT(MD_BACKEND_AUTO)),
     NEED(run_device, run_backend, BIT(MD_BACKEND_CUDA) | BIT(MD_BACKEND_AUTO)),

@@ -1,4 +1,4 @@
-/* A thermostat: when it acts, on what, and what is done with it. How much is the bath's (physics/bath.h). Its target temperature may
+/* A thermostat: when it acts, on what, and what is done with it. The bath says how much (physics/bath.h). Its target temperature may
  * ramp.
  *
  * It scales about the mean velocity, so that the total momentum stays what it is: the temperature is that of the motion

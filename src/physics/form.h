@@ -44,7 +44,7 @@ enum { MD_FORM_NUMBERS = 4 };
     real force_shift;  /* subtracted from the force (not from force over r) */                                         \
     real switch_sq;    /* switch_from squared */                                                                       \
     real switch_rate;  /* 1 / (cutoff^2 - switch_from^2); 0: no switch */                                              \
-    real truncation;   /* step of the energy at the cutoff that is left: 0 but for shift none */
+    real truncation;   /* step of the energy at the cutoff that is left: 0 except with shift none */
 typedef struct MdPair_f {
     MD_PAIR_FIELDS(float)
 } MdPair_f;

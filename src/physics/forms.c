@@ -43,21 +43,21 @@ MdPair_f md_pair_to_single(MdPair_d pair) {
     return single;
 }
 
-/* Of a pair, for what its energy is shifted by makes no difference. */
-static int shift_of(bool shifts_force, bool switches) {
-    return switches ? MD_SHIFT_SWITCH : shifts_force ? MD_SHIFT_FORCE : MD_SHIFT_NONE;
+/* Of a pair, from its numbers; none and energy are one: without a shift of the energy that is 0. */
+static int shift_of(double force_shift, double switch_rate) {
+    return switch_rate != 0 ? MD_SHIFT_SWITCH : force_shift != 0 ? MD_SHIFT_FORCE : MD_SHIFT_NONE;
 }
 
 double md_pair_force(const MdForm *form, const MdPair_d *pair, double r_sq) {
-    return form->formulas->force(pair, shift_of(pair->force_shift != 0, pair->switch_rate != 0), r_sq);
+    return form->formulas->force(pair, shift_of(pair->force_shift, pair->switch_rate), r_sq);
 }
 
 double md_pair_energy(const MdForm *form, const MdPair_d *pair, double r_sq) {
-    return form->formulas->energy(pair, shift_of(pair->force_shift != 0, pair->switch_rate != 0), r_sq);
+    return form->formulas->energy(pair, shift_of(pair->force_shift, pair->switch_rate), r_sq);
 }
 
 float md_pair_force_in_single(const MdForm *form, const MdPair_f *pair, float r_sq) {
-    return form->formulas->force_in_single(pair, shift_of(pair->force_shift != 0, pair->switch_rate != 0), r_sq);
+    return form->formulas->force_in_single(pair, shift_of(pair->force_shift, pair->switch_rate), r_sq);
 }
 
 MdShape md_pair_shape(const MdForm *form, const MdPair_d *pair, double r) { return form->formulas->shape(pair->p, r); }
@@ -70,16 +70,16 @@ MdShape md_pair_shape_shifted(const MdForm *form, const MdPair_d *pair, double r
     shape.size_u += fabs(pair->energy_shift) + r * shift;
     shape.size_du += shift;
     if (rate == 0 || r * r < 0.999 * from_sq) return shape; /* just below, U'' may be that of just above */
-    const double t = fmax(r * r - from_sq, 0) * rate, slope = -12 * t * (1 - t) * rate * r,
+    const double t = fmin(fmax(r * r - from_sq, 0) * rate, 1), slope = -12 * t * (1 - t) * rate * r,
                  s = (1 - t) * (1 - t) * (1 + 2 * t),
-                 bend = t > 0 ? slope / r + (2 * t - 1) * 24 * rate * rate * r * r : 0, size_s = s + fabs(slope) * r,
-                 size_bend = 12 * rate * (1 + 2 * rate * r * r);
+                 bend = t > 0 ? slope / r + (2 * t - 1) * 24 * rate * rate * r * r : 0, size_s = s + t,
+                 size_slope = 12 * t * rate * r, size_bend = 12 * rate * (1 + 2 * rate * r * r);
     return (MdShape){.u = shape.u * s,
                      .du = shape.du * s + shape.u * slope,
                      .ddu = shape.ddu * s + 2 * shape.du * slope + shape.u * bend,
                      .size_u = shape.size_u * size_s,
-                     .size_du = shape.size_du * size_s + shape.size_u * (fabs(slope) + size_bend * r),
-                     .size_ddu = shape.size_ddu * s + 2 * shape.size_du * fabs(slope) + shape.size_u * size_bend};
+                     .size_du = shape.size_du * size_s + shape.size_u * size_slope,
+                     .size_ddu = shape.size_ddu * size_s + 2 * shape.size_du * size_slope + shape.size_u * size_bend};
 }
 
 /* --- what messages and limits ask of a form: found by numbers ------------------------------------------------------- */

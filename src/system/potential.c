@@ -134,11 +134,12 @@ static bool fits_double(const MdPair_d *pair) {
 
 /* Whether floats hold the numbers of the form, and its forces from half of the distance of contact to where they still matter. */
 static bool fits_single(const MdForm *form, MdPair_d pair) {
+    const double rate = pair.switch_rate;
     pair.force_shift = pair.switch_rate = 0; /* with these the force at the cutoff may be exactly 0 */
     const MdPair_f single = md_pair_to_single(pair);
     const double contact = md_pair_contact(form, &pair),
                  ends[] = {contact / 2, fmin(fmax(pair.cutoff, 2 * contact), 10 * contact)};
-    bool fits = true;
+    bool fits = rate == 0 || isnormal((float)rate);
     for (int k = 0; k < MD_FORM_NUMBERS; k++) fits = fits && isnormal(single.p[k]);
     for (int k = 0; k < 2 && fits; k++) {
         const double right = md_pair_force(form, &pair, ends[k] * ends[k]),
@@ -171,10 +172,10 @@ static MdStatus table_to_potential(const MdProblems *problems, int option, const
         for (int b = 0; b < table->n_types; b++) {
             PairWords words = table->at[a][b];
             const double from = is_auto ? 0.8 * words.cutoff : config->potential_switch_from;
-            if (potential->shift == MD_SHIFT_SWITCH && !(from < words.cutoff))
+            if (potential->shift == MD_SHIFT_SWITCH && !(from <= 0.99 * words.cutoff))
                 return md_problem(problems, MD_OPTION_potential_switch_from,
-                                  "%g, but the cutoff of the pair %d %d is %g: a switch begins below it", from, a + 1,
-                                  b + 1, words.cutoff);
+                                  "%g, but the cutoff of the pair %d %d is %g: a switch begins at 0.99 of it or before",
+                                  from, a + 1, b + 1, words.cutoff);
             MdPair_d pair = md_pair_make(potential->form, words.numbers, words.cutoff, potential->shift, from);
             const bool fits = fits_double(&pair);
             double r;

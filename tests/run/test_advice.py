@@ -208,6 +208,7 @@ def test_tails(checks, folder):
         checks.near(tail["pressure"], pressure, 1e-6, f"mixture in {dimension}-D: pressure")
     file = write_points(folder, "few", [(0, 0, 0), (1.1, 0, 0)])
     for name, sections in (("force", {"system": argon, "potential": {"shift": "force"}}), ("wca", {"system": argon, "potential": {"form": "wca"}}),
+                           ("switch", {"system": argon, "potential": {"shift": "switch"}}),
                            ("open", {"system": {"start": "file", "file": file, "boundary": "open"}})):
         tail, _ = tails(checks, folder, name, **sections)
         checks.that(tail["energy_per_atom"] is None and name in tail["note"], f"{name}: {tail}")

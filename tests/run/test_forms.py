@@ -13,6 +13,7 @@ DECK = {"system": {"start": "fcc", "cells": 5, "density": 0.8442}, "potential": 
         "output": {"existing": "overwrite"}}
 # Energy per atom and pressure of the perfect crystal at rest: LAMMPS, 22 Jul 2025 update 4, in double precision; the formula.
 FORMS = {
+    ("lj", ""): (-6.7733680530, -6.23531727, lambda r: 4 * (r**-12 - r**-6)),
     ("morse", "1 5 1.12"): (-6.1032724988, -5.625061851, lambda r: np.exp(-5 * (r - 1.12)) * (np.exp(-5 * (r - 1.12)) - 2)),
     ("yukawa", "10 2"): (6.4901376170, 6.948708584, lambda r: 10 * np.exp(-2 * r) / r),
     ("power", "1 1 12"): (0.7700837110, 2.600418675, lambda r: r**-12),
@@ -26,7 +27,7 @@ def run(folder, *words):
 
 
 def words_of(form):
-    return [f"potential.form={form[0]}", f"potential.parameters={form[1]}"]
+    return [f"potential.form={form[0]}", *([f"potential.parameters={form[1]}"] if form[1] else [])]
 
 
 def row_of(folder, k):
@@ -104,7 +105,7 @@ def test_refusals(checks, folder):
                         (["potential.form=yukawa", "potential.parameters=1e-60 1"], "beyond the range of single precision"),
                         (["potential.form=yukawa", "potential.parameters=1 2", "potential.epsilon=2"], "potential.epsilon: has no effect"),
                         (["potential.parameters=1 2"], "potential.parameters: has no effect"),
-                        (["potential.shift=switch", "potential.switch_from=2.5"], "potential.switch_from: 2.5, but the cutoff of the pair 1 1 is 2.5"),
+                        (["potential.shift=switch", "potential.switch_from=2.48"], "potential.switch_from: 2.48, but the cutoff of the pair 1 1 is 2.5"),
                         (["potential.switch_from=2"], "potential.switch_from: has no effect"),
                         (["potential.form=yukawa", "potential.parameters=1 2", "potential.pairs=1 1 1 2 3 4"], "an entry is `i j strength kappa [cutoff]`"),
                         (["potential.form=yukawa", "potential.parameters=1 2", "potential.pairs=1 1 0 2"], "strength, kappa and cutoff are numbers above 0")):

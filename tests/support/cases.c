@@ -18,7 +18,7 @@ const Case cases_table[] = {
     {"3-D open, 3 types", {3, 600, 0.70, 0.12, 2.2, 0.4, {false, false, false}, true, 3, MD_SHIFT_NONE, 4}, 0, false},
     {"2-D uneven", {2, 1001, 0.80, 0.12, 2.5, 0.3, {true, true, false}, true, 1, MD_SHIFT_ENERGY, 5}, 0, false},
     {"2-D mixed boundary, 2 types",
-     {2, 500, 0.75, 0.12, 2.5, 0.3, {false, true, false}, false, 2, MD_SHIFT_SWITCH, 6},
+     {2, 500, 0.75, 0.12, 2.5, 0.3, {false, true, false}, false, 2, MD_SHIFT_FORCE, 6},
      0,
      false},
     /* more cells than the square of the smallest block, so that sums of blocks of them fill more than one block */
@@ -28,6 +28,7 @@ const Case cases_table[] = {
      false},
     {"smallest box 3-D", {3, 256, 0.80, 0.10, 2.5, 0.3, {true, true, true}, false, 1, MD_SHIFT_NONE, 7}, 0, true},
     {"smallest box 2-D", {2, 36, 0.80, 0.10, 2.5, 0.3, {true, true, false}, false, 1, MD_SHIFT_NONE, 8}, 0, true},
+    {"3-D switch", {3, 900, 0.80, 0.12, 2.5, 0.3, {true, true, true}, true, 1, MD_SHIFT_SWITCH, 10}, 0, false},
 };
 const int cases_count = sizeof cases_table / sizeof cases_table[0];
 

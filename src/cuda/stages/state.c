@@ -252,6 +252,17 @@ static MdStatus check_axis(const CudaContext *context, const MdState *state, con
     return MD_RANGE_CHECK(ranges, state->path, state->errors);
 }
 
+/* Cells that nothing is sorted into: they are counted all the same. */
+static MdStatus check_unused(const MdState *state, const ListState *list) {
+    MdStatus status = MD_OK;
+    for (int a = 0; status == MD_OK && a < 3; a++) { /* the product is a whole number of 32 bits */
+        const MdRange ranges[] = {{"cells along an axis", list->n[a], 0, 1024},
+                                  {"bricks along an axis", list->n_bricks[a], 0, 1024}};
+        status = MD_RANGE_CHECK(ranges, state->path, state->errors);
+    }
+    return status;
+}
+
 static MdStatus read_list(const CudaContext *context, MdState *state, ListState *list) {
     MdStatus status = md_state_common(state, "cuda list", list, sizeof *list);
     if (status != MD_OK) return status;
@@ -260,7 +271,7 @@ static MdStatus read_list(const CudaContext *context, MdState *state, ListState 
                               {"memory.brick_grid", (double)list->brick_grid, 0, MD_BRICK_GRID_DEVICE_2},
                               {"age of the list", (double)list->age, -every, (double)state->step}};
     status = MD_RANGE_CHECK(ranges, state->path, state->errors);
-    if (!context->facts.needs_cells) return status; /* nothing reads its grid */
+    if (status == MD_OK && !context->facts.needs_cells) return check_unused(state, list);
     int32_t n[3];
     for (int a = 0; status == MD_OK && a < 3; a++) {
         status = check_axis(context, state, list, a);

@@ -1,5 +1,5 @@
-/* Stochastic velocity rescaling (Bussi, Donadio, Parrinello, J. Chem. Phys. 126, 014101 (2007)): the kinetic energy K of N degrees
- * of freedom, which the motion does not know of, follows
+/* Stochastic velocity rescaling (Bussi, Donadio, Parrinello, J. Chem. Phys. 126, 014101 (2007)): the thermostat alone changes the
+ * kinetic energy K of N degrees of freedom by
  *   dK = (target - K) dt / tau + 2 sqrt(K target / N) dW / sqrt(tau),
  * of which the canonical distribution is the stationary one. That is the equation of the sum of N squared numbers, each with
  * friction and noise, so that it is solved exactly for any time (A7 there): with c = exp(-t / tau), normal numbers R and
