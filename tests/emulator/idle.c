@@ -112,13 +112,15 @@ EMULATOR_API CUresult cuModuleLoadData(CUmodule *handle, const void *data) {
     if (!m->image || !m->functions) emulator_fail("no memory");
     memcpy(m->image, data, bytes);
     static const char text[] = ".text.";
+    /* From 9.0 on the section of shared memory has what the system reserves, too. */
+    const size_t reserved = emulator_gpu()->compute_capability < 90 ? 0 : emulator_gpu()->shared_reserved;
     for (int k = 0; k < count_sections(m->image); k++) {
         const char *name = section_name(m->image, k);
         if (strncmp(name, text, sizeof text - 1) != 0) continue;
         IdleFunction *f = &m->functions[m->n_functions++];
         snprintf(f->name, sizeof f->name, "%s", name + sizeof text - 1);
         const Elf64_Shdr *shared = find_section(m->image, ".nv.shared.", f->name);
-        f->static_shared = shared ? shared->sh_size - emulator_gpu()->shared_reserved : 0; /* the section has both */
+        f->static_shared = shared ? shared->sh_size - reserved : 0;
         f->max_dynamic_shared = EMULATOR_SHARED - f->static_shared;
         f->bound = find_attribute(m->image, find_section(m->image, ".nv.info.", f->name), ATTRIBUTE_MAX_THREADS, NULL);
         f->registers = find_attribute(m->image, find_section(m->image, ".nv.info", ""), ATTRIBUTE_REGISTERS, f->name);
