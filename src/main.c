@@ -93,7 +93,7 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
     else if (!request->restart && (!request->bench || md_bench_find(request->bench, errors) == MD_OK))
         deck = md_deck_read(n_arguments, arguments, errors);
     if (deck) md_errors_finish(errors, md_deck_place, deck);
-    if (md_comm_agree(comm, deck ? MD_OK : md_errors_status(errors), errors) != MD_OK) {
+    if (md_comm_worst_status(comm, deck ? MD_OK : md_errors_status(errors), errors) != MD_OK) {
         md_deck_destroy(deck);
         deck = NULL;
     }
@@ -112,7 +112,7 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
         if (md_comm_is_root(comm)) md_report_run(&simulation->record, status);
     }
     if (md_errors_count(errors)) status = md_errors_status(errors);
-    status = md_comm_agree(comm, status, errors);
+    status = md_comm_worst_status(comm, status, errors);
     md_errors_print(errors, console->err);
     md_simulation_destroy(simulation);
     md_deck_destroy(deck);
@@ -277,7 +277,7 @@ static MdStatus check_same(MdComm *comm, const char *command, MdErrors *errors) 
     const int n = md_comm_size(comm);
     const uint64_t own = md_checksum(command, strlen(command));
     uint64_t *all = md_alloc((size_t)n, sizeof *all, "checksums");
-    md_comm_gather(comm, &own, sizeof own, all);
+    md_comm_allgather(comm, &own, sizeof own, all);
     bool same = true;
     for (int rank = 1; rank < n; rank++) same = same && all[rank] == all[0];
     md_free(all);

@@ -109,7 +109,7 @@ static int count_alike(const MdComm *comm, uint64_t own) {
     const int size = md_comm_size(comm);
     uint64_t *all = md_alloc((size_t)size, sizeof *all, "marks of processes");
     int n = 0;
-    md_comm_gather(comm, &own, sizeof own, all);
+    md_comm_allgather(comm, &own, sizeof own, all);
     for (int rank = 0; rank < size; rank++) n += all[rank] == own;
     md_free(all);
     return n;
@@ -179,7 +179,7 @@ static void find_crowd(MdRecord *r) {
     const int n_own = n_threads > 0 ? n_threads : 1;
     const Team own = {host_mark(r->comm, "", 0), md_threads_of_team(n_own), n_own};
     Team *all = md_alloc((size_t)size, sizeof *all, "threads of processes");
-    md_comm_gather(r->comm, &own, sizeof own, all);
+    md_comm_allgather(r->comm, &own, sizeof own, all);
     for (int k = 0; k < size; k++) {
         MdCrowd crowd = {.n_processors = md_processors_count(&all[k].processors)};
         for (int rank = 0; rank < size; rank++) {
@@ -279,7 +279,7 @@ static MdMemory estimate_memory(const MdSimulation *s) {
 static uint64_t add_on_host(const MdRecord *r) {
     const int size = md_comm_size(r->comm);
     uint64_t *all = md_alloc((size_t)size, sizeof *all, "memory of processes"), sum = 0;
-    md_comm_gather(r->comm, &r->memory.host_bytes, sizeof *all, all);
+    md_comm_allgather(r->comm, &r->memory.host_bytes, sizeof *all, all);
     for (int rank = 0; rank < size; rank++)
         if (!r->comm || strcmp(md_comm_host(r->comm, rank), md_comm_host(r->comm, md_comm_rank(r->comm))) == 0)
             sum += all[rank];
@@ -393,7 +393,7 @@ static MdStatus check_motion(const MdSimulation *s) {
 MdStatus md_simulation_check_files(MdSimulation *s) {
     if (!s->resumed) return MD_OK;
     const MdStatus status =
-        md_comm_agree(s->record.comm, md_checkpoint_check(s->resumed, &s->record), s->record.errors);
+        md_comm_worst_status(s->record.comm, md_checkpoint_check(s->resumed, &s->record), s->record.errors);
     if (status != MD_OK || !md_comm_is_root(s->record.comm)) return status;
     MdTrajectorySpec spec = md_trajectory_of_run(&s->record, s->system);
     md_continue_plan(&s->record, &spec);
@@ -429,7 +429,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
     MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;
     if (chosen == MD_OK && (choose_random(s) != MD_OK || check_processes(s) != MD_OK)) resolved = MD_ERROR_INPUT;
     const bool good = planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK;
-    if (md_comm_agree(comm, good ? MD_OK : md_errors_status(errors), errors) == MD_OK) {
+    if (md_comm_worst_status(comm, good ? MD_OK : md_errors_status(errors), errors) == MD_OK) {
         MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
         s->record.resume.reported = is_root && resumed && recalled == MD_OK && md_continue_is_reported(&s->record);
         md_comm_broadcast(comm, &s->record.resume.reported, sizeof s->record.resume.reported);
@@ -444,7 +444,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
                  there = is_root && resumed ? md_continue_check(&s->record) : MD_OK;
         const bool runs = recalled == MD_OK && memory == MD_OK && disk == MD_OK && motion == MD_OK && places == MD_OK &&
                           there == MD_OK;
-        if (md_comm_agree(comm, runs ? MD_OK : md_errors_status(errors), errors) == MD_OK) return s;
+        if (md_comm_worst_status(comm, runs ? MD_OK : md_errors_status(errors), errors) == MD_OK) return s;
     }
     md_simulation_destroy(s);
     return NULL;

@@ -46,7 +46,7 @@ void md_simulation_destroy(MdSimulation *s) {
 
 /* All do the same from here on, or end. */
 static MdStatus agree(MdSimulation *s, MdStatus status) {
-    return md_comm_agree(s->record.comm, status, s->record.errors);
+    return md_comm_worst_status(s->record.comm, status, s->record.errors);
 }
 
 static bool is_root(const MdSimulation *s) { return md_comm_is_root(s->record.comm); }

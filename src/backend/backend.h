@@ -197,8 +197,8 @@ typedef struct MdBackendOps {
     /* Builds the list if there is none, or if the rule of neighbor.rebuild says so at this step. Wraps positions at a
      * build and counts images. */
     MdStatus (*update_neighbors)(void *context, int64_t step);
-    /* Builds the list anew, as update_neighbors does when it is due: for timing. Forces are of no atom from there on, until
-     * they are computed. */
+    /* Builds the list anew, as update_neighbors does when it is due: for timing. Invalidates the forces until
+     * compute_forces. */
     MdStatus (*rebuild)(void *context);
     /* Forces; with_energy: energy and virial too, for the next sums. (With force.energy = every-step always.) */
     MdStatus (*compute_forces)(void *context, bool with_energy);

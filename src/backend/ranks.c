@@ -59,7 +59,7 @@ void md_ranks_agree_statistics(const MdComm *comm, int64_t n_own, MdStatistics *
     double largest[] = {(double)statistics->n_late_rebuilds, (double)statistics->n_overflows,
                         (double)statistics->capacity, has_rows ? 1 : 0};
     double sums[] = {has_rows ? statistics->neighbors_per_atom * (double)n_own : 0, (double)n_own};
-    md_comm_largest(comm, largest, 4);
+    md_comm_max(comm, largest, 4);
     md_comm_add_doubles(comm, sums, 2);
     md_comm_add_integers(comm, &statistics->n_entries, 1);
     statistics->n_late_rebuilds = (int64_t)largest[0];
@@ -73,7 +73,7 @@ MdFault md_ranks_first_fault(const MdComm *comm, MdFault own) {
     MdFault *all = md_alloc((size_t)size, sizeof *all, "faults"), first;
     memset(&first, 0, sizeof first); /* with what lies between its fields: restart files have that, too */
     first.step = -1;
-    md_comm_gather(comm, &own, sizeof own, all);
+    md_comm_allgather(comm, &own, sizeof own, all);
     for (int rank = 0; rank < size; rank++) {
         const MdFault *other = &all[rank];
         if (other->step < 0) continue;
@@ -163,7 +163,7 @@ void md_ranks_collect(MdComm *comm, const MdPart *part, const MdFrame *whole) {
     find_columns(&own, from);
     find_columns(&all, to);
     int64_t *n_rows = md_alloc((size_t)md_comm_size(comm), sizeof *n_rows, "rows of ranks");
-    md_comm_gather(comm, &part->n, sizeof part->n, n_rows);
+    md_comm_allgather(comm, &part->n, sizeof part->n, n_rows);
     if (md_comm_is_root(comm)) { /* whose frame has the quantities of the parts */
         for (int k = 0; k < N_QUANTITIES; k++)
             if (*from[k].array) scatter_rows(part->ids, *from[k].array, part->n, to[k].row_bytes, *to[k].array);
@@ -197,7 +197,7 @@ static void *deal_column(MdComm *comm, const MdPart *part, const void *column, s
     for (int64_t k = 0; k < part->n; k++)
         memcpy(out + (size_t)k * row_bytes, (const char *)column + (size_t)order[k] * row_bytes, row_bytes);
     for (int rank = 0; rank < md_comm_size(comm); rank++) bytes[rank] = n_rows[rank] * (int64_t)row_bytes;
-    void *in = md_comm_deal(comm, out, bytes, bytes + md_comm_size(comm));
+    void *in = md_comm_alltoallv(comm, out, bytes, bytes + md_comm_size(comm));
     md_free(out);
     return in;
 }

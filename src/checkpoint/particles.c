@@ -74,10 +74,10 @@ static MdStatus trade_rows(MdCheckpoint *c, MdSystem *system, const int32_t *ids
     const int size = md_comm_size(system->comm);
     int64_t *in_bytes = md_alloc((size_t)size, sizeof *in_bytes, "types of rows");
     Query *out = make_queries(system, ids, places, out_bytes, n_good);
-    Query *in = md_comm_deal(system->comm, out, out_bytes, in_bytes);
+    Query *in = md_comm_alltoallv(system->comm, out, out_bytes, in_bytes);
     for (int rank = 0; rank < size; rank++) n_asked += in_bytes[rank] / (int64_t)sizeof *in;
     n_bad[0] = answer_queries(system, in, n_asked);
-    Query *answers = md_comm_deal(system->comm, in, in_bytes, out_bytes);
+    Query *answers = md_comm_alltoallv(system->comm, in, in_bytes, out_bytes);
     c->row_type = md_alloc((size_t)system->n_own, sizeof *c->row_type, "types of rows");
     for (int64_t k = 0; k < n_good; k++) c->row_type[answers[k].row] = answers[k].type;
     md_free(out);
@@ -122,7 +122,7 @@ MdSystem *md_checkpoint_system(MdCheckpoint *c, const MdSystemPlan *plan, MdErro
     if (status == MD_OK) status = md_checkpoint_find_rows(c->file, system, "id", sizeof *ids);
     if (status == MD_OK) status = md_restart_read(c->file, ids, n * sizeof *ids);
     if (status == MD_OK) status = read_places(c, system, places, errors);
-    status = md_comm_agree(plan->comm, status, errors);
+    status = md_comm_worst_status(plan->comm, status, errors);
     if (status == MD_OK) status = trade_rows(c, system, ids, places, errors);
     md_free(ids);
     md_free(places);

@@ -51,7 +51,7 @@ static MdStatus save_begin(MdState *state, const char *name, uint64_t row_bytes,
         return MD_OK;
     }
     to->bytes = md_alloc((size_t)md_comm_size(comm), sizeof *to->bytes, "sections of ranks");
-    md_comm_gather(comm, &own, sizeof own, to->bytes);
+    md_comm_allgather(comm, &own, sizeof own, to->bytes);
     for (int rank = 0; rank < md_comm_size(comm); rank++) all += to->bytes[rank];
     if (to->file) md_restart_begin(to->file, name, (uint64_t)all);
     return MD_OK;
@@ -157,7 +157,7 @@ MdStatus md_checkpoint_save(const MdRecord *r, const MdSystem *system, double he
     /* A file that nobody has checked may be damaged, and one of the same step is no older generation. */
     const int64_t before = r->resume.good_step;
     MdRestart *file = is_root ? md_restart_create(r->files.restart, before >= 0 && before != r->step, r->errors) : NULL;
-    MdStatus status = md_comm_agree(system->comm, is_root && !file ? MD_ERROR_OUTPUT : MD_OK, r->errors);
+    MdStatus status = md_comm_worst_status(system->comm, is_root && !file ? MD_ERROR_OUTPUT : MD_OK, r->errors);
     if (status != MD_OK) return status;
     MdStatistics now;
     r->ops->statistics(context, &now);

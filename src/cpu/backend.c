@@ -146,7 +146,7 @@ static void agree(MdCpuContext *c) {
     if (!md_cpu_has_ranks(c)) return;
     const double start_s = md_clock_s();
     double values[2] = {c->largest_sq, c->fault.step >= 0};
-    md_comm_largest(c->comm, values, 2);
+    md_comm_max(c->comm, values, 2);
     c->largest_sq = values[0];
     c->halted = values[1] > 0;
     add_time(c, MD_CPU_HALO, start_s);

@@ -30,7 +30,7 @@ static void bounding_range(const MdCpuContext *c, int axis, double *low, double 
         ends[0] = fmax(ends[0], -x);
         ends[1] = fmax(ends[1], x);
     }
-    md_comm_largest(c->comm, ends, 2);
+    md_comm_max(c->comm, ends, 2);
     *low = isfinite(ends[0]) ? -ends[0] : 0;
     *high = isfinite(ends[1]) ? ends[1] : 0;
 }

@@ -89,7 +89,7 @@ static char *take_out(MdCpuContext *c, const Column *columns, int n_columns, siz
     return rows;
 }
 
-/* What stands behind the last atom is computed with, as if it were one: at rest at the origin. */
+/* Padding takes part in vector loops: set to zero. */
 static void clear_padding(MdCpuContext *c, const Column *columns, int n_columns) {
     for (int k = 0; k < n_columns; k++)
         memset(entry(&columns[k], c->n_atoms), 0, (size_t)(c->n_padded - c->n_atoms) * columns[k].size);
@@ -105,7 +105,7 @@ void md_cpu_migrate(MdCpuContext *c) {
     c->halo.n_atoms = 0;
     find_owners(c);
     char *out = take_out(c, columns, n_columns, row_bytes, out_bytes);
-    char *in = md_comm_deal(c->comm, out, out_bytes, in_bytes);
+    char *in = md_comm_alltoallv(c->comm, out, out_bytes, in_bytes);
     int64_t n_in = 0;
     for (int rank = 0; rank < size; rank++) n_in += in_bytes[rank] / (int64_t)row_bytes;
     const int64_t first = c->n_atoms;

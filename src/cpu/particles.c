@@ -13,7 +13,7 @@ double md_cpu_density(const MdSystem *system) {
             ends[0] = fmax(ends[0], -system->position[3 * i + a]);
             ends[1] = fmax(ends[1], system->position[3 * i + a]);
         }
-        md_comm_largest(system->comm, ends, 2);
+        md_comm_max(system->comm, ends, 2);
         volume *=
             system->box.periodic[a] ? system->box.length[a] : fmax(ends[0] + ends[1], system->potential.cutoff_max);
     }

@@ -305,7 +305,7 @@ _Static_assert(sizeof(Totals) == 4 * sizeof(MdSums) + 3 * sizeof(double), "doubl
 
 static void add_over_ranks(const MdComm *comm, Totals *totals) {
     double extent = totals->scales.extent;
-    md_comm_largest(comm, &extent, 1);
+    md_comm_max(comm, &extent, 1);
     md_comm_add_doubles(comm, (double *)totals, (int)(sizeof *totals / sizeof(double)));
     totals->scales.extent = extent;
 }

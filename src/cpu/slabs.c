@@ -57,7 +57,7 @@ static Planes make_planes(const MdSystem *system, const double *position) {
     for (int k = 0; k < SAMPLES; k++)
         for (int a = 0; a < 3; a++)
             own[k][a] = system->n_own > 0 ? position[3 * sampled_row(system->n_own, k) + a] : (double)NAN;
-    md_comm_gather(system->comm, own, sizeof own, all);
+    md_comm_allgather(system->comm, own, sizeof own, all);
     place_planes(system, (const double(*)[3])all, (int64_t)size * SAMPLES, &planes);
     md_free(all);
     return planes;
@@ -111,7 +111,7 @@ static Row *deal(const MdSlab *slab, const double *position, double reach) {
     }
     Row *out = md_alloc((size_t)n, sizeof *out, "slabs"), *next = out;
     for (int rank = 0; rank < size; rank++) next += pack(slab, &planes, rank, position, reach, next);
-    Row *in = md_comm_deal(comm, out, bytes, slab->n_from);
+    Row *in = md_comm_alltoallv(comm, out, bytes, slab->n_from);
     for (int rank = 0; rank < size; rank++) slab->n_from[rank] /= (int64_t)sizeof(Row);
     md_free(out);
     md_free(bytes);
@@ -169,7 +169,7 @@ void md_slab_return(const MdSlab *slab, double *rows, double *own, int width) {
             if (slab->is_judged[i]) memmove(&rows[width * n++], &rows[width * i], row_bytes);
         bytes[rank] = (n - first) * (int64_t)row_bytes;
     }
-    double *in = md_comm_deal(slab->whole->comm, rows, bytes, next);
+    double *in = md_comm_alltoallv(slab->whole->comm, rows, bytes, next);
     int64_t first = 0; /* from the bytes of a rank to where its rows begin */
     for (int rank = 0; rank < size; rank++) {
         const int64_t n_rows = next[rank] / (int64_t)row_bytes;

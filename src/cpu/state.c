@@ -39,7 +39,7 @@ static MdStatus move_built_at(MdCpuContext *c, MdState *state) {
 /* The same on all ranks, as the section is. */
 static double largest_capacity(const MdCpuContext *c) {
     double capacity = (double)c->capacity;
-    md_comm_largest(c->comm, &capacity, 1);
+    md_comm_max(c->comm, &capacity, 1);
     return capacity;
 }
 

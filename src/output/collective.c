@@ -73,7 +73,7 @@ static MdStatus write_rows(const MdCollective *c, const Command *command, MdErro
     MdStatus status = MD_OK;
     if (!md_collective_write(c->descriptor, &command->place, c->begin, c->n, arrays[command->quantity]))
         status = fail(c, errors);
-    return md_comm_agree(c->comm, status, errors);
+    return md_comm_worst_status(c->comm, status, errors);
 }
 
 static Command send_command(const MdCollective *c, int quantity, const MdH5mdPlace *place) {
@@ -153,10 +153,10 @@ MdCollective *md_collective_open(MdComm *comm, MdTrajectory *files, const char *
                         .begin = md_comm_block_begin(comm, n_atoms),
                         .n = md_comm_block_size(comm, n_atoms)};
     if (status == MD_OK && files) status = md_trajectory_leave_particles(files, put, c, errors);
-    status = md_comm_agree(comm, status, errors);
+    status = md_comm_worst_status(comm, status, errors);
     if (path) snprintf(c->path, sizeof c->path, "%s", path);
     md_comm_broadcast(comm, c->path, sizeof c->path);
-    if (status == MD_OK) status = md_comm_agree(comm, open_file(c, errors), errors);
+    if (status == MD_OK) status = md_comm_worst_status(comm, open_file(c, errors), errors);
     if (status == MD_OK) return c;
     md_collective_close(c);
     return NULL;
@@ -170,5 +170,5 @@ void md_collective_close(MdCollective *c) {
 
 MdStatus md_collective_sync(const MdCollective *c, MdStatus status, MdErrors *errors) {
     if (status == MD_OK && fdatasync(c->descriptor) != 0) status = fail(c, errors);
-    return md_comm_agree(c->comm, status, errors);
+    return md_comm_worst_status(c->comm, status, errors);
 }

@@ -133,7 +133,7 @@ MdStatus md_lock_take_name(const char *stem, MdNameLock *lock, MdErrors *errors)
         else if (descriptor >= 0) close(descriptor);
     }
     if (status == MD_OK && !there)
-        status = md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be held: it is another file at each look", path);
+        status = md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be locked: it is replaced again and again", path);
     if (there) note_owner(lock->descriptor);
     else free(path);
     return status;

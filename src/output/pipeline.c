@@ -123,7 +123,7 @@ static MdStatus write_item(MdPipeline *p, const Item *item) {
 static void write_next(MdPipeline *p) {
     const Item *item = &p->items[md_ring_first(p->ring)];
     unlock(p);
-    MdStatus status = md_comm_agree(p->ring->comm, p->status, p->errors); /* nobody else writes it */
+    MdStatus status = md_comm_worst_status(p->ring->comm, p->status, p->errors); /* nobody else writes it */
     if (status == MD_OK) status = write_item(p, item);
     lock(p);
     p->status = status;
@@ -177,7 +177,7 @@ static MdStatus start_writer(MdPipeline *p, MdErrors *errors) {
     p->threaded = pthread_create(&p->writer, NULL, write_all, p) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (p->threaded) return MD_OK;
-    return md_fail(errors, MD_ERROR_INTERNAL, "output.pipeline = on: the system gave no thread");
+    return md_fail(errors, MD_ERROR_INTERNAL, "output.pipeline = on: cannot create the writer thread");
 }
 
 /* --- the producer ---------------------------------------------------------------------------------------------------- */
@@ -254,7 +254,7 @@ static void wait_for_writer(MdPipeline *p, Until until, const MdComm *comm) {
         if (must_wait(p, until)) wait_for_change(p, INFINITY);
         waits = must_wait(p, until);
         unlock(p);
-        md_comm_largest(comm, &waits, 1);
+        md_comm_max(comm, &waits, 1);
         lock(p);
     }
 }
@@ -266,7 +266,7 @@ static MdStatus wait_for_room(MdPipeline *p, bool frame, MdErrors *errors) {
     double lacks = !md_ring_has_room(p->ring, frame);
     MdStatus status = tell(p, errors);
     unlock(p);
-    md_comm_largest(p->spec.comm, &lacks, 1);
+    md_comm_max(p->spec.comm, &lacks, 1);
     if (lacks == 0 || !goes_on(p, status)) return status;
     status = settle(p);
     const double settled_s = md_clock_s();

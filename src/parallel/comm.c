@@ -51,7 +51,7 @@ MdComm *md_comm_create(const MdCommEngine *engine, MdErrors *errors) {
     char own[MD_HOST_NAME_SIZE] = "";
     if (gethostname(own, sizeof own) != 0) strcpy(own, "?");
     own[sizeof own - 1] = '\0';
-    md_comm_gather(comm, own, sizeof own, comm->hosts);
+    md_comm_allgather(comm, own, sizeof own, comm->hosts);
     md_panic_ends_by(engine->abort);
     return comm;
 }
@@ -101,7 +101,7 @@ void md_comm_set_patience(MdComm *comm, double seconds) {
 /* Of the thread that the communicator belongs to; who the ranks are stays as it is. */
 static void add_wait(const MdComm *comm, double start_s) { ((MdComm *)comm)->waited_s += md_clock_s() - start_s; }
 
-void md_comm_gather(const MdComm *comm, const void *own, size_t bytes, void *all) {
+void md_comm_allgather(const MdComm *comm, const void *own, size_t bytes, void *all) {
     if (!comm) {
         memcpy(all, own, bytes);
         return;
@@ -132,11 +132,11 @@ void md_comm_broadcast(const MdComm *comm, void *data, size_t bytes) {
 
 static void *gather_values(const MdComm *comm, const void *values, int n, size_t size) {
     void *all = md_alloc((size_t)comm->size * (size_t)n, size, "values of all ranks");
-    md_comm_gather(comm, values, (size_t)n * size, all);
+    md_comm_allgather(comm, values, (size_t)n * size, all);
     return all;
 }
 
-void md_comm_largest(const MdComm *comm, double *values, int n) {
+void md_comm_max(const MdComm *comm, double *values, int n) {
     if (!comm) return;
     double *all = gather_values(comm, values, n, sizeof *values);
     for (int k = 0; k < n; k++)
@@ -178,7 +178,7 @@ void md_comm_end(MdComm *comm) {
     add_wait(comm, start_s);
 }
 
-void *md_comm_deal(MdComm *comm, const void *out, const int64_t *out_bytes, int64_t *in_bytes) {
+void *md_comm_alltoallv(MdComm *comm, const void *out, const int64_t *out_bytes, int64_t *in_bytes) {
     const int size = md_comm_size(comm);
     if (comm) trade(comm, out_bytes, in_bytes);
     else in_bytes[0] = out_bytes[0];
@@ -232,7 +232,7 @@ static void take_messages(MdComm *comm, int rank, MdStatus status, const char *t
     }
 }
 
-MdStatus md_comm_agree(MdComm *comm, MdStatus own, MdErrors *errors) {
+MdStatus md_comm_worst_status(MdComm *comm, MdStatus own, MdErrors *errors) {
     if (!comm) return own;
     Report report = {.status = own};
     char *text = join_messages(errors, &report.bytes);

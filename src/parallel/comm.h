@@ -51,16 +51,16 @@ double md_comm_waited(const MdComm *comm);
 
 /* From now on a rank waits for others for at most so many seconds; INFINITY at the start, and for a duplicate. */
 void md_comm_set_patience(MdComm *comm, double seconds);
-/* Ends the run of all, which others that wait for each other join. Named are the ranks that do not answer, and this one, on whose
- * device this rank has waited for so many seconds. */
+/* Aborts all ranks; ranks that wait in a collective abort too. The message names the ranks that do not answer. silent: the rank on
+ * whose device this one has waited for so many seconds. */
 _Noreturn void md_comm_give_up(const MdComm *comm, int silent, double seconds);
 
 /* Collective. `bytes` bytes of each rank, to all of them, in the order of ranks: all [size][bytes]. */
-void md_comm_gather(const MdComm *comm, const void *own, size_t bytes, void *all);
+void md_comm_allgather(const MdComm *comm, const void *own, size_t bytes, void *all);
 /* Collective. From rank 0 to all. */
 void md_comm_broadcast(const MdComm *comm, void *data, size_t bytes);
 /* Collective. The largest, or the sum, over all ranks, in place. A NaN counts for nothing. Sums are added in the order of ranks. */
-void md_comm_largest(const MdComm *comm, double *values, int n);
+void md_comm_max(const MdComm *comm, double *values, int n);
 void md_comm_add_doubles(const MdComm *comm, double *values, int n);
 void md_comm_add_integers(const MdComm *comm, int64_t *values, int n);
 
@@ -78,11 +78,11 @@ void md_comm_end(MdComm *comm);
 
 /* Collective. Bytes for each rank, side by side in `out` (out_bytes [size]), become those of each rank, side by side in what is
  * returned (in_bytes [size]; from md_alloc, freed with md_free). */
-void *md_comm_deal(MdComm *comm, const void *out, const int64_t *out_bytes, int64_t *in_bytes);
+void *md_comm_alltoallv(MdComm *comm, const void *out, const int64_t *out_bytes, int64_t *in_bytes);
 
 /* Collective. The gravest status of all ranks: the one with the smallest number but MD_OK. The messages of the others go into the
  * errors of rank 0, as far as it has not got the same itself, with the name of their rank. */
-MdStatus md_comm_agree(MdComm *comm, MdStatus own, MdErrors *errors);
+MdStatus md_comm_worst_status(MdComm *comm, MdStatus own, MdErrors *errors);
 
 #ifdef __cplusplus
 }

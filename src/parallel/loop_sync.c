@@ -11,7 +11,7 @@ MdStatus md_loop_sync(MdLoopSync *sync, MdComm *comm, MdStatus status, MdErrors 
     const int size = md_comm_size(comm);
     const Word own = {status, md_stop_signal(), sync->steps_per_call, sync->is_calibrated};
     Word *all = md_alloc((size_t)size, sizeof *all, "words of ranks");
-    md_comm_gather(comm, &own, sizeof own, all);
+    md_comm_allgather(comm, &own, sizeof own, all);
     bool good = true;
     for (int rank = 0; rank < size; rank++) {
         good = good && all[rank].status == MD_OK;
@@ -21,5 +21,5 @@ MdStatus md_loop_sync(MdLoopSync *sync, MdComm *comm, MdStatus status, MdErrors 
     sync->steps_per_call = all[0].steps_per_call;
     sync->is_calibrated = all[0].is_calibrated != 0;
     md_free(all);
-    return good ? MD_OK : md_comm_agree(comm, status, errors);
+    return good ? MD_OK : md_comm_worst_status(comm, status, errors);
 }

@@ -112,7 +112,7 @@ void md_advice_log_start(const MdRecord *r, const MdThermo *first) {
             first->potential, way);
         free(way);
     } else if (first->pairs == 0 && r->plan.n_atoms > 1) {
-        text = md_format("no two atoms are nearer to each other than the cutoff (%g): none feels another. %s",
+        text = md_format("no pair of atoms is within the cutoff (%g): all forces are zero. %s",
                          r->plan.potential.cutoff_max, units);
     }
     if (text) md_log_wrapped(r->log, "warning:", text);

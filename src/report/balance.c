@@ -34,7 +34,7 @@ void md_balance_gather(const MdComm *comm, const MdStatistics *own, MdBalance *b
                                                   [MD_BALANCE_WAIT_S] = rank->wait_seconds};
     const int n = md_comm_size(comm);
     double(*all)[MD_BALANCE_N_FIGURES] = md_alloc((size_t)n, sizeof *all, "figures of ranks");
-    md_comm_gather(comm, figures, sizeof figures, all);
+    md_comm_allgather(comm, figures, sizeof figures, all);
     for (int k = 0; k < MD_BALANCE_N_FIGURES; k++) {
         MdRankSpread spread = {all[0][k], 0, all[0][k]};
         for (int other = 0; other < n; other++) {
@@ -75,11 +75,11 @@ void md_balance_gather_gpus(const MdComm *comm, const MdMachine *machine, MdBala
                      .n_seen = machine->n_devices};
     double none = own.number < 0;
     if (!comm) return;
-    md_comm_largest(comm, &none, 1);
+    md_comm_max(comm, &none, 1);
     if (none != 0) return;
     memcpy(own.uuid, machine->device_uuid, sizeof own.uuid);
     balance->gpus = md_alloc((size_t)md_comm_size(comm), sizeof own, "GPUs of the ranks");
-    md_comm_gather(comm, &own, sizeof own, balance->gpus);
+    md_comm_allgather(comm, &own, sizeof own, balance->gpus);
     for (int rank = 0; rank < md_comm_size(comm); rank++)
         balance->gpus[rank].first = first_on_gpu(comm, balance->gpus, rank);
 }

@@ -66,7 +66,7 @@ static void log_text(MdRecord *r, const char *prefix, const char *head, const ch
 
 static void log_warning(MdRecord *r, const char *prefix, const char *text) { log_text(r, prefix, "warning:", text); }
 
-/* What of the coordinate file is used in a way of its own, and what is not. */
+/* Parts of the coordinate file that are interpreted specially, or ignored. */
 static void log_file_note(MdRecord *r, const char *prefix) {
     if (!r->plan.file_note) return;
     char *text = md_format("coordinates of %s: %s", r->config->system_file, r->plan.file_note);

@@ -46,7 +46,7 @@ static double larger(double a, double b) { return isnan(a) || a > b ? a : b; }
 /* Over all processes; NaN when one has it. */
 static double largest_of_all(const MdComm *comm, double value) {
     double values[] = {value, isnan(value) ? 1 : 0};
-    md_comm_largest(comm, values, 2);
+    md_comm_max(comm, values, 2);
     return values[1] > 0 ? (double)NAN : values[0];
 }
 
@@ -92,7 +92,7 @@ static Room measure_room(const MdSystem *system, const double *position, const M
             ends[0] = fmax(ends[0], -position[3 * i + a]);
             ends[1] = fmax(ends[1], position[3 * i + a]);
         }
-        md_comm_largest(system->comm, ends, 2);
+        md_comm_max(system->comm, ends, 2);
         const bool periodic = system->box.periodic[a];
         room.extent = fmax(room.extent, periodic ? system->box.length[a] : fmax(fabs(ends[0]), fabs(ends[1])));
         if (!periodic) room.spread = fmax(room.spread, ends[0] + ends[1]);

@@ -328,7 +328,7 @@ MdSensors *md_sensors_open(const MdSensorsSpec *spec) {
     s->threaded = start_thread(s);
     if (!s->threaded) {
         s->gone = true;
-        s->lost = "the system gave no thread for the sensors";
+        s->lost = "cannot create the thread of the sensors";
         lack_gpu(s, s->lost);
     }
     return s;

@@ -22,7 +22,7 @@ typedef struct MdCoordinates {
     double lattice[3]; /* edge lengths; 0: none along that axis */
     double origin[3];  /* of the box in the file; positions are counted from it */
     bool pbc[3];
-    char *note; /* what of the file is used in a way of its own, and what is not used: for the log; or NULL */
+    char *note; /* parts of the file that are interpreted specially, or ignored: for the log; or NULL */
 } MdCoordinates;
 
 void md_coordinates_destroy(MdCoordinates *coordinates);

@@ -56,7 +56,7 @@ void *md_system_collect(const MdSystem *system, const void *own, size_t row_byte
     int64_t *bytes = md_alloc(2 * size, sizeof *bytes, "particles of all processes");
     memset(bytes, 0, size * sizeof *bytes);
     bytes[0] = system->n_own * (int64_t)row_bytes;
-    void *all = md_comm_deal(system->comm, own, bytes, bytes + size);
+    void *all = md_comm_alltoallv(system->comm, own, bytes, bytes + size);
     md_free(bytes);
     if (md_comm_is_root(system->comm)) return all;
     md_free(all);
@@ -198,7 +198,8 @@ MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdError
         status = fill_places(&problems, &layout, coordinates, plan, system);
     }
     md_coordinates_destroy(coordinates);
-    status = md_comm_agree(plan->comm, status, errors); /* a file may be read by one process and not by another */
+    status =
+        md_comm_worst_status(plan->comm, status, errors); /* a file may be read by one process and not by another */
     if (status == MD_OK) status = fill_velocities(&problems, &layout, plan, system);
     if (status == MD_OK) return system;
     md_system_destroy(system);

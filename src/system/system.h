@@ -63,7 +63,7 @@ typedef struct MdSystemPlan {
     bool file_velocities;                /* the coordinate file brings velocities, and system.temperature leaves them */
     /* What makes atoms of a file with one coordinate along that axis two-dimensional; NULL: nothing. */
     const char *flat[3];
-    char *file_note; /* what of the coordinate file is used in a way of its own or not at all; from malloc, or NULL */
+    char *file_note; /* parts of the coordinate file that are interpreted specially, or ignored; from malloc, or NULL */
 } MdSystemPlan;
 
 /* Checks everything that the configuration says of the system, reading a coordinate file once if there is one, and
@@ -80,7 +80,7 @@ MdStatus md_system_check_range(const MdDeck *deck, const MdSystemPlan *plan, dou
 /* Positions, types and velocities of the ids of this process, as planned. Collective. NULL, with the problem in errors, when random
  * placement finds no room or the file has changed, in any process. */
 MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdErrors *errors);
-/* The planned particles without places, velocities and types, for who has them from elsewhere. */
+/* Allocates the planned particles; the caller fills positions, velocities, types. */
 MdSystem *md_system_allocate(const MdSystemPlan *plan, const double mass[MD_MAX_TYPES]);
 void md_system_destroy(MdSystem *system);
 

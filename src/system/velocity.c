@@ -28,7 +28,7 @@ static inline void sum_terms(const MdSystem *system, Term term, int n_columns, d
     double largest[3] = {0}, shift[3][MD_SPLIT_PARTS];
     for (int64_t i = 0; i < system->n_own; i++)
         for (int k = 0; k < n_columns; k++) largest[k] = fmax(largest[k], fabs(term(system, i, k)));
-    md_comm_largest(system->comm, largest, n_columns);
+    md_comm_max(system->comm, largest, n_columns);
     for (int k = 0; k < n_columns; k++) {
         int size = 0;
         if (isfinite(largest[k])) frexp(largest[k], &size); /* else the sum is NaN */

@@ -37,7 +37,7 @@ static void find_values(MdComm *comm, void *argument) {
     result->largest[1] = rank == 1 ? (double)NAN : rank;
     result->sum = rank + 0.5;
     result->count = (int64_t)1 << (40 + rank);
-    md_comm_largest(comm, result->largest, 2);
+    md_comm_max(comm, result->largest, 2);
     md_comm_add_doubles(comm, &result->sum, 1);
     md_comm_add_integers(comm, &result->count, 1);
     MdSplitSum sum = {{0}};
@@ -61,7 +61,7 @@ static void deal(MdComm *comm, void *argument) {
         out_bytes[r] = (rank + r) * 3 * (int64_t)sizeof *out;
         for (int k = 0; k < rank + r; k++) *end++ = rank, *end++ = r, *end++ = k;
     }
-    int32_t *in = md_comm_deal(comm, out, out_bytes, in_bytes), *next = in;
+    int32_t *in = md_comm_alltoallv(comm, out, out_bytes, in_bytes), *next = in;
     result->dealt = true;
     for (int r = 0; r < size; r++) {
         result->dealt = result->dealt && in_bytes[r] == (rank + r) * 3 * (int64_t)sizeof *in;
@@ -76,7 +76,7 @@ static void agree(MdComm *comm, void *argument) {
     result->errors = md_errors_create();
     if (result->own == MD_ERROR_INPUT) md_fail(result->errors, result->own, "the same for all");
     if (result->own == MD_ERROR_OUTPUT) md_fail(result->errors, result->own, "the disk of rank %d", md_comm_rank(comm));
-    result->agreed = md_comm_agree(comm, result->own, result->errors);
+    result->agreed = md_comm_worst_status(comm, result->own, result->errors);
 }
 
 static void run(int n, void (*what)(MdComm *, void *), Result *results) {

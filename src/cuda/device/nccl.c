@@ -186,7 +186,7 @@ CudaNccl *cuda_nccl_create(const MdComm *comm, double patience_s, const volatile
     CUDA_CHECK(cudaEventCreateWithFlags(&nccl->issued, cudaEventDisableTiming));
     pthread_mutex_init(&nccl->lock, NULL);
     if (md_comm_is_root(comm)) check(nccl, nccl->call.GetUniqueId(&id), "ncclGetUniqueId");
-    md_comm_gather(comm, &id, sizeof id, ids); /* by all: nobody waits in NCCL for who still compiles kernels */
+    md_comm_allgather(comm, &id, sizeof id, ids); /* by all: nobody waits in NCCL for who still compiles kernels */
     atomic_store(&nccl->is_calling, true);
     if (pthread_create(&nccl->watcher, NULL, watch, nccl) != 0 || pthread_create(&nccl->asker, NULL, ask, nccl) != 0)
         md_panic("no threads that watch NCCL");

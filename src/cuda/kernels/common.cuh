@@ -151,7 +151,7 @@ __device__ inline Full<Pair> load_velocity(const CudaParticles &p, int64_t i) {
 __device__ inline void ptx_prefetch_l2(const void *place) { asm volatile("prefetch.global.L2 [%0];" ::"l"(place)); }
 #endif
 
-/* For who reads it much later: from memory to the L2, without a register or a wait. */
+/* Prefetch into L2: no register, no stall. */
 __device__ inline void ask_for_velocity(const CudaParticles &p, int i) {
     if constexpr (is_vec4) ptx_prefetch_l2((const Vec4<Pair> *)p.velocity.part[0] + i);
 }

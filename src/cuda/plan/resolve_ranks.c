@@ -182,9 +182,9 @@ static void judge_all(const MdComm *comm, Judge *judge, char reason[CUDA_REASON]
     char *reasons = md_alloc((size_t)size, CUDA_REASON, "GPUs of the ranks"), mine[CUDA_REASON] = "";
     CUDA_CHECK(cudaGetDevice(&device));
     CUDA_CHECK(cudaDeviceGetPCIBusId(own.bus_id, sizeof own.bus_id, device));
-    md_comm_gather(comm, &own, sizeof own, all);
+    md_comm_allgather(comm, &own, sizeof own, all);
     judge(comm, all, mine);
-    md_comm_gather(comm, mine, sizeof mine, reasons);
+    md_comm_allgather(comm, mine, sizeof mine, reasons);
     *reason = '\0';
     for (int rank = 0; rank < size && !*reason; rank++) memcpy(reason, reasons + CUDA_REASON * rank, CUDA_REASON);
     md_free(all);
@@ -199,7 +199,7 @@ static void try_to_join(const MdConfig *config, const MdComm *comm, char *reason
     MdErrors *errors = md_errors_create();
     CudaNccl *nccl = cuda_nccl_create(comm, config->parallel_timeout, &no_progress, errors);
     double fails = nccl == NULL;
-    md_comm_largest(comm, &fails, 1);
+    md_comm_max(comm, &fails, 1);
     if (fails != 0) snprintf(reason, CUDA_REASON, "NCCL cannot join the ranks (NCCL_DEBUG=WARN tells more)");
     cuda_nccl_destroy(nccl);
     md_errors_destroy(errors);
@@ -256,7 +256,7 @@ MdStatus cuda_ranks_resolve(MdConfig *config, const MdComm *comm, MdChoices *cho
     const MdStatus status = resolve_transport(config, comm, choices, errors);
     if (status != MD_OK) return status;
     double most[2] = {cuda_device_multiprocessors(), -cuda_device_multiprocessors()};
-    md_comm_largest(comm, most, 2);
+    md_comm_max(comm, most, 2);
     const bool alike = most[0] == -most[1];
     resolve_switches(config, alike, choices);
     return check_switches(config, alike, errors);

@@ -33,7 +33,7 @@ static MdStatus count_search(CudaContext *context, MdCounters *counters) {
         MdStatus status = cuda_neighbor_build(context, true);
         if (status != MD_OK) return status;
         has_grown = n_overflows != context->n_overflows;
-        md_comm_largest(context->comm, &has_grown, 1);
+        md_comm_max(context->comm, &has_grown, 1);
     } while (has_grown > 0);
     read_counters(context, counts);
     counters->search_pairs_tested = (int64_t)counts[CUDA_COUNT_TESTED];

@@ -145,7 +145,7 @@ void cuda_domain_confirm(CudaContext *context) {
 }
 
 MdStatus cuda_domain_agree(CudaContext *context, MdStatus status) {
-    return md_comm_agree(context->comm, status, context->errors);
+    return md_comm_worst_status(context->comm, status, context->errors);
 }
 
 void cuda_domain_set_own(CudaContext *context, int64_t n_own) {

@@ -90,7 +90,7 @@ void cuda_grid_plan(CudaContext *context) {
         } else if (!grid->wraps[a]) {
             const CudaMeasures *measures = &context->h_status->measures;
             double ends[2] = {(double)key_value(measures->low[a]), (double)key_value(measures->high[a])};
-            md_comm_largest(context->comm, ends, 2);
+            md_comm_max(context->comm, ends, 2);
             grid->origin[a] = -ends[0];
             extent[a] = ends[1] - grid->origin[a];
         }

@@ -263,7 +263,7 @@ static void agree(CudaContext *context, unsigned *moved_sq) {
     float moved;
     memcpy(&moved, context->halo.h_moved_sq, sizeof moved);
     double of_all = (double)moved;
-    md_comm_largest(context->comm, &of_all, 1);
+    md_comm_max(context->comm, &of_all, 1);
     moved = (float)of_all;
     memcpy(context->halo.h_moved_sq, &moved, sizeof moved);
     CUDA_CHECK(cudaMemcpyAsync(moved_sq, context->halo.h_moved_sq, sizeof moved, cudaMemcpyDefault, context->stream));

@@ -37,7 +37,7 @@ static char *trade(CudaContext *context, int n, int *n_in) {
         cuda_wait_stream(context, "wait: atoms that leave");
     }
     char *out = sort_by_rank(context, context->halo.h_out, rank, n, out_bytes);
-    char *in = md_comm_deal(context->comm, out, out_bytes, in_bytes);
+    char *in = md_comm_alltoallv(context->comm, out, out_bytes, in_bytes);
     *n_in = 0;
     for (int from = 0; from < size; from++) *n_in += (int)(in_bytes[from] / (int64_t)row);
     md_free(out);
@@ -81,7 +81,7 @@ static MdStatus migrate_round(CudaContext *context, bool *more) {
         context->rank.n_migrated += n;
     }
     md_free(in);
-    md_comm_largest(context->comm, &left, 1);
+    md_comm_max(context->comm, &left, 1);
     *more = left > 0 && status == MD_OK;
     return status;
 }

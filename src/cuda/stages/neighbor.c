@@ -123,7 +123,7 @@ static MdStatus fit_all(CudaContext *context) {
     }
     status = cuda_domain_agree(context, fit(context));
     double has_fault = context->h_host_status->fault != 0;
-    md_comm_largest(context->comm, &has_fault, 1);
+    md_comm_max(context->comm, &has_fault, 1);
     context->halo.has_fault = has_fault > 0;
     return status;
 }
@@ -135,7 +135,7 @@ static bool moved_too_far(const CudaContext *context) {
     float moved_sq;
     memcpy(&moved_sq, &context->h_status->measures.moved_sq, sizeof moved_sq);
     double of_all = (double)moved_sq;
-    md_comm_largest(context->comm, &of_all, 1);
+    md_comm_max(context->comm, &of_all, 1);
     return (float)of_all > context->arguments.stale_sq;
 }
 

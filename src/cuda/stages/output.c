@@ -43,7 +43,7 @@ static void send_rows(CudaContext *context, const MdOutputRequest *request) {
     const int size = md_comm_size(context->comm), rank = context->domain.rank;
     int32_t *counts = md_alloc((size_t)size, sizeof *counts, "rows of a frame");
     const int32_t own = context->n_own;
-    md_comm_gather(context->comm, &own, sizeof own, counts);
+    md_comm_allgather(context->comm, &own, sizeof own, counts);
     cuda_nccl_begin(nccl);
     for (int k = 0; k < CUDA_FRAME_COLUMNS; k++) {
         char *rows = (char *)domain->frame_rows + cuda_frame_offset(context, k, cuda_frame_rows(context));

@@ -83,7 +83,7 @@ static MdStatus try_mailboxes(CudaContext *context) {
     uint32_t number = 0;
     double unused = 0;
     write_number(context, 1 + (uint32_t)context->domain.rank);
-    md_comm_largest(context->comm, &unused, 1); /* all have */
+    md_comm_max(context->comm, &unused, 1); /* all have */
     MdStatus status = MD_OK;
     for (int rank = 0; rank < md_comm_size(context->comm) && status == MD_OK; rank++) {
         CUDA_CHECK(cudaMemcpy(&number, &peers->mailbox[rank]->n_atoms, sizeof number, cudaMemcpyDefault));
@@ -106,7 +106,7 @@ static void exchange_handles(CudaContext *context) {
     if (context->facts.queues) own.done = handle_of(context->arguments.queue.done);
     if (context->arguments.domain.frame_rows) own.frame = handle_of(context->arguments.domain.frame_rows);
     own.room = context->room;
-    md_comm_gather(context->comm, &own, sizeof own, all);
+    md_comm_allgather(context->comm, &own, sizeof own, all);
     for (int rank = 0; rank < md_comm_size(context->comm); rank++)
         if (rank != context->domain.rank) map_rank(context, rank, &all[rank]);
     set_mailbox(context, context->domain.rank, context->halo.mailbox);
@@ -131,19 +131,19 @@ void cuda_peers_destroy(CudaContext *context) {
     double unused = 0;
     if (!context->halo.mailbox || context->halo.n_mapped == 0) return;
     unmap(context);
-    md_comm_largest(context->comm, &unused, 1); /* memory that others have mapped must not go */
+    md_comm_max(context->comm, &unused, 1); /* memory that others have mapped must not go */
 }
 
 bool cuda_peers_release(CudaContext *context, bool grows) {
     double any = grows;
     if (context->config.parallel_transport != MD_TRANSPORT_DIRECT) return false;
-    md_comm_largest(context->comm, &any, 1);
+    md_comm_max(context->comm, &any, 1);
     if (any == 0) return false;
     cuda_wait_stream(context, "wait: peers");
     CUDA_CHECK(cudaMemcpy(context->halo.h_peers, context->arguments.domain.peers, sizeof *context->halo.h_peers,
                           cudaMemcpyDefault)); /* the barriers so far */
     unmap(context);
-    md_comm_largest(context->comm, &any, 1); /* nobody has them any more */
+    md_comm_max(context->comm, &any, 1); /* nobody has them any more */
     return true;
 }
 

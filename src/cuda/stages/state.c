@@ -360,7 +360,7 @@ static Restored *deal_rows(CudaContext *context, const Restored *rows, const Cud
             sorted[n_sorted++] = rows[i];
             bytes[rank] += (int64_t)sizeof *sorted;
         }
-    Restored *own = md_comm_deal(context->comm, sorted, bytes, bytes + size);
+    Restored *own = md_comm_alltoallv(context->comm, sorted, bytes, bytes + size);
     *n = 0;
     for (int rank = 0; rank < size; rank++) *n += bytes[size + rank] / (int64_t)sizeof *own;
     md_free(sorted);

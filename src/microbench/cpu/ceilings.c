@@ -186,7 +186,7 @@ static void run_messages(MdCpuCeiling *c) {
 static void run_agreements(MdCpuCeiling *c) {
     for (int64_t k = 0; k < c->n; k++) {
         c->results[0] = source_value(c->n_calls + k) + md_comm_rank(c->comm);
-        md_comm_largest(c->comm, c->results, 1);
+        md_comm_max(c->comm, c->results, 1);
     }
 }
 
@@ -259,7 +259,7 @@ static void *prepare(void *machine, const MdCeilingCase *of, char reason[MD_CEIL
 static double run(void *prepared, int64_t n_calls) {
     Prepared *p = prepared;
     double unused = 0;
-    md_comm_largest(p->c.comm, &unused, 1); /* several processes begin together */
+    md_comm_max(p->c.comm, &unused, 1); /* several processes begin together */
     const double start_s = md_clock_s();
     for (int64_t k = 0; k < n_calls; k++) {
         p->run(&p->c);

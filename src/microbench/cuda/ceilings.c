@@ -54,7 +54,7 @@ static MdStatus make_sources(CudaCeilings *m) {
     md_free(host);
     if (error == cudaSuccess) return MD_OK;
     (void)cudaGetLastError();
-    return md_fail(m->errors, MD_ERROR_INPUT, "--ceilings: the GPU has not %.0f MiB free: %s",
+    return md_fail(m->errors, MD_ERROR_INPUT, "--ceilings: less than %.0f MiB of GPU memory are free: %s",
                    (double)(n_first + n_second) * sizeof *host / 1048576, cudaGetErrorString(error));
 }
 

@@ -28,7 +28,7 @@ static size_t bytes_of(const CudaCeiling *c) { return (size_t)c->n_out * sizeof(
 /* Ranks begin a measurement together. */
 static void wait_for_ranks(const CudaCeiling *c) {
     double unused = 0;
-    md_comm_largest(c->m->comm, &unused, 1);
+    md_comm_max(c->m->comm, &unused, 1);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ static bool map_mailboxes(CudaCeiling *c, void *own, char *reason) {
     cudaIpcMemHandle_t handle, all[CUDA_MOST_PEERS];
     memset(&handle, 0, sizeof handle);
     if (!agree(c, cudaIpcGetMemHandle(&handle, own), "CUDA IPC does not give memory to others", reason)) return false;
-    md_comm_gather(c->m->comm, &handle, sizeof handle, all);
+    md_comm_allgather(c->m->comm, &handle, sizeof handle, all);
     cudaError_t error = cudaSuccess;
     for (int rank = 0; rank < md_comm_size(c->m->comm) && error == cudaSuccess; rank++) {
         void *mailbox = own;
@@ -189,7 +189,7 @@ static bool prepare_staged(CudaCeiling *c, char *reason) {
 static void set_shape(CudaCeiling *c) {
     const bool is_flag = cuda_row_has(c, "flag"), is_words = cuda_row_has(c, "tagged");
     double n_sms = -c->m->n_sms; /* of the smallest GPU: threads of two must have the same words */
-    md_comm_largest(c->m->comm, &n_sms, 1);
+    md_comm_max(c->m->comm, &n_sms, 1);
     const int64_t n_words = c->of.row->parameter, n_most = -256 * (int64_t)n_sms;
     cuda_ceiling_shape(c, cuda_row_has(c, "stores") ? cuda_ceiling_resident(c->m)
                           : is_words                ? (n_words < n_most ? n_words : n_most)

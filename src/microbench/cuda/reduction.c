@@ -122,7 +122,7 @@ static bool make_numbers(CudaCeiling *c, char *reason) {
         (void)cudaGetLastError();
         CUDA_CHECK(cudaFree(m->d_numbers));
         m->d_numbers = NULL;
-        snprintf(reason, MD_CEILING_REASON, "the GPU has not %.0f MiB free",
+        snprintf(reason, MD_CEILING_REASON, "less than %.0f MiB of GPU memory are free",
                  (double)(n + m->n_text) * sizeof(float) / 1048576);
         return false;
     }

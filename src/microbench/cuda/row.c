@@ -138,7 +138,7 @@ void *cuda_ceiling_take(CudaCeiling *c, size_t bytes, char *reason) {
     md_require(c->n_owned < CUDA_CEILING_OWNED);
     if (cudaMalloc(&data, bytes) != cudaSuccess) {
         (void)cudaGetLastError();
-        snprintf(reason, MD_CEILING_REASON, "the GPU has not %.0f MiB free", (double)bytes / 1048576);
+        snprintf(reason, MD_CEILING_REASON, "less than %.0f MiB of GPU memory are free", (double)bytes / 1048576);
         return NULL;
     }
     CUDA_CHECK(cudaMemset(data, 0, bytes));

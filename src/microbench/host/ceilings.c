@@ -124,7 +124,7 @@ static void measure_backend(Ceilings *c, const MdCeilingsBackend *backend) {
     void *machine = NULL;
     const int first = c->results.n;
     const MdStatus own = backend->open(&machine, md_deck_config(c->deck), c->choice.quick, c->choice.comm, c->errors);
-    if (md_comm_agree(c->choice.comm, own, c->errors) != MD_OK) {
+    if (md_comm_worst_status(c->choice.comm, own, c->errors) != MD_OK) {
         if (own == MD_OK) backend->close(machine);
         return;
     }
@@ -145,7 +145,7 @@ static void measure(Ceilings *c) {
     MdComm *comm = c->choice.comm;
     const bool has_cpu = backend != MD_BACKEND_CUDA && find_machine(c, "cpu", md_backend_find("cpu"), c->errors);
     bool has_cuda = backend != MD_BACKEND_CPU && find_machine(c, "cuda", md_backend_find("cuda"), reasons);
-    if (md_comm_agree(comm, md_errors_status(c->errors), c->errors) == MD_OK) {
+    if (md_comm_worst_status(comm, md_errors_status(c->errors), c->errors) == MD_OK) {
         char reason[MD_CEILING_REASON] = "";
         if (!has_cuda && backend != MD_BACKEND_CPU) snprintf(reason, sizeof reason, "%s", md_errors_text(reasons, 0));
         const char *why = backend == MD_BACKEND_CPU ? "run.backend = cpu"
@@ -245,7 +245,7 @@ MdStatus md_ceilings_run(const MdCeilingsBackend *const *backends, int n_argumen
     if (deck) check_backend(&c);
     check_processes(&c);
     if (deck && md_comm_is_root(comm)) md_files_plan(deck, &use, &c.files, errors);
-    if (md_comm_agree(comm, md_errors_status(errors), errors) == MD_OK) run(&c);
+    if (md_comm_worst_status(comm, md_errors_status(errors), errors) == MD_OK) run(&c);
     md_files_free(&c.files);
     md_ceilings_free(&c.results);
     md_sensors_close(c.sensors);
@@ -253,5 +253,5 @@ MdStatus md_ceilings_run(const MdCeilingsBackend *const *backends, int n_argumen
     md_deck_destroy(deck);
     md_free(words);
     md_free(names);
-    return md_comm_agree(comm, md_errors_status(errors), errors);
+    return md_comm_worst_status(comm, md_errors_status(errors), errors);
 }

@@ -69,7 +69,7 @@ bool md_ceilings_agree(const MdComm *comm, bool holds, char reason[MD_CEILING_RE
     if (!comm) return holds;
     Answer own = {.holds = holds}, *all = md_alloc((size_t)md_comm_size(comm), sizeof *all, "ceilings");
     if (!holds) snprintf(own.reason, sizeof own.reason, "%.*s", (int)sizeof own.reason - 1, reason);
-    md_comm_gather(comm, &own, sizeof own, all);
+    md_comm_allgather(comm, &own, sizeof own, all);
     int rank = 0;
     while (rank < md_comm_size(comm) && all[rank].holds) rank++;
     holds = rank == md_comm_size(comm);
@@ -80,7 +80,7 @@ bool md_ceilings_agree(const MdComm *comm, bool holds, char reason[MD_CEILING_RE
 
 /* Seconds of the slowest rank: what is decided by a time is decided alike by all. */
 static double slowest(const MdComm *comm, double seconds) {
-    md_comm_largest(comm, &seconds, 1);
+    md_comm_max(comm, &seconds, 1);
     return seconds;
 }
 

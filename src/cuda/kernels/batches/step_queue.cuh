@@ -109,8 +109,8 @@ __device__ inline bool is_replayed(const CudaArguments &a, unsigned pass) {
     return is_checked_queue && *(const volatile unsigned *)&own_check(a)->stop <= pass;
 }
 
-/* Until a word has come to `least`, or it is known that the pass does not count; returns that. owner: the rank that writes the word, and
- * is silent when none comes; -1: this one; from n_ranks on: any other. */
+/* Spins until *word >= least or the pass is discarded; returns whether it is. owner: the rank that writes the word, named if it stays
+ * silent; -1: this one; from n_ranks on: any other. */
 __device__ inline bool wait_for_word(const CudaArguments &a, const unsigned *word, unsigned least, int owner,
                                      unsigned pass) {
     Patience patience;
