@@ -1,4 +1,4 @@
-"""ReFrame's settings for the machine that it is called on, without a batch system. A site has a file of its own: its partitions say
+"""ReFrame's settings for the machine that it is called on, without a batch system. Each site has its own file: its partitions say
 what they have (cores, mpi, gpu), and by which scheduler and launcher they are used (slurm and srun, say).
 MDMINI_MACHINE names the machine for its references."""
 import os

@@ -52,7 +52,7 @@ double md_comm_waited(const MdComm *comm);
 /* From now on a rank waits for others for at most so many seconds; INFINITY at the start, and for a duplicate. */
 void md_comm_set_patience(MdComm *comm, double seconds);
 /* Aborts all ranks; ranks that wait in a collective abort too. The message names the ranks that do not answer. silent: the rank on
- * whose device this one has waited for so many seconds. */
+ * whose device this one has waited for `seconds`. */
 _Noreturn void md_comm_give_up(const MdComm *comm, int silent, double seconds);
 
 /* Collective. `bytes` bytes of each rank, to all of them, in the order of ranks: all [size][bytes]. */

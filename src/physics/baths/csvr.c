@@ -1,11 +1,11 @@
 /* Stochastic velocity rescaling (Bussi, Donadio, Parrinello, J. Chem. Phys. 126, 014101 (2007)): the thermostat alone changes the
  * kinetic energy K of N degrees of freedom by
  *   dK = (target - K) dt / tau + 2 sqrt(K target / N) dW / sqrt(tau),
- * of which the canonical distribution is the stationary one. That is the equation of the sum of N squared numbers, each with
+ * whose stationary distribution is the canonical one. That is the equation of the sum of N squared numbers, each with
  * friction and noise, so that it is solved exactly for any time (A7 there): with c = exp(-t / tau), normal numbers R and
  * width^2 = (1 - c) target / N
  *   K' = (sqrt(c K) + width R_1)^2 + width^2 (R_2^2 + ... + R_N^2).
- * The factor has the sign of the bracket (A8): seldom negative but for few atoms, or a short relaxation time. */
+ * The factor has the sign of the bracket (A8): it is rarely negative, except with few atoms or a short relaxation time. */
 #include <math.h>
 
 #include "physics/bath.h"
