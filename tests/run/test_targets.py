@@ -68,4 +68,11 @@ with tempfile.TemporaryDirectory() as name:
     (folder / "cuda/kernels/sort.cu").write_text((Path(os.environ["MDMINI_SOURCE"]) / "src/cuda/kernels/sort.cu").read_text())
     some = run(folder, "run.backend=cuda", MDMINI_KERNELS=str(folder))
     checks.that(some.code == 0, f"what the folder lacks comes from the program: {some.last_lines()}")
+    with open(folder / "cuda/kernels/sort.cu", "a") as file:
+        file.write('#include "cuda/kernels/new.cuh"\nstatic_assert(NEW == 1);\n')
+    lacks = run(folder, "run.backend=cuda", MDMINI_KERNELS=str(folder))
+    checks.that(lacks.code == 2 and "new.cuh" in lacks.stderr, f"an included file that is nowhere: {lacks.last_lines()}")
+    (folder / "cuda/kernels/new.cuh").write_text("#define NEW 1\n")
+    new = run(folder, "run.backend=cuda", MDMINI_KERNELS=str(folder))
+    checks.that(new.code == 0, f"a file that the program does not know: {new.last_lines()}")
 checks.finish()

@@ -23,14 +23,15 @@
 #include "cuda/device/toolkit.h"
 #include "physics/split_sum.h"
 
-enum { MAX_SOURCES = 96, MAX_OPTIONS = 96, OPTION_BYTES = 256 };
+enum { MAX_SOURCES = 96, NAME_BYTES = 128, MAX_OPTIONS = 96, OPTION_BYTES = 256 };
 
 /* --- the text of a unit -------------------------------------------------------------------------------------------- */
 
-/* Files by name: the built-in ones, with those of MDMINI_KERNELS in their place. */
+/* The texts of a unit: its own file and those that it includes, by name. */
 typedef struct Sources {
     int n;
-    const char *names[MAX_SOURCES], *texts[MAX_SOURCES];
+    char names[MAX_SOURCES][NAME_BYTES];
+    const char *texts[MAX_SOURCES];
     char *owned[MAX_SOURCES];
 } Sources;
 
@@ -39,9 +40,11 @@ static const char *own_folder(void) {
     return folder && folder[0] ? folder : NULL;
 }
 
-static char *read_text(const char *folder, const char *name) {
+/* A file of the folder MDMINI_KERNELS; NULL: there is none. */
+static char *read_own(const char *name) {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (!own_folder()) return NULL;
+    snprintf(path, sizeof path, "%s/%s", own_folder(), name);
     FILE *file = fopen(path, "rb");
     if (!file) return NULL;
     size_t size;
@@ -59,36 +62,63 @@ static const CudaSource library_headers[] = {
     {"stdbool.h", "\n"},
     {"math.h", "\n"},
 };
+enum { N_LIBRARY_HEADERS = sizeof library_headers / sizeof library_headers[0] };
 
-/* The file of the form of the pair potential takes the name that kernels include. */
-static void rename_form(Sources *sources, const char *file) {
-    char name[64];
-    snprintf(name, sizeof name, "physics/forms/%s.inc", file);
-    for (int k = 0; k < sources->n; k++)
-        if (strcmp(sources->names[k], name) == 0) sources->names[k] = "physics/form.inc";
+static const char *built_in_text(const char *name) {
+    for (int k = 0; k < N_LIBRARY_HEADERS; k++)
+        if (strcmp(library_headers[k].name, name) == 0) return library_headers[k].text;
+    for (int k = 0; k < cuda_n_sources; k++)
+        if (strcmp(cuda_sources[k].name, name) == 0) return cuda_sources[k].text;
+    return NULL;
 }
 
-static void gather_sources(Sources *sources, const MdForm *form) {
-    const char *folder = own_folder();
+static int find_source(const Sources *sources, const char *name) {
+    for (int k = 0; k < sources->n; k++)
+        if (strcmp(sources->names[k], name) == 0) return k;
+    return -1;
+}
+
+/* Adds a file and all that it includes: from MDMINI_KERNELS if it is there, else the program's. The compiler itself finds what
+ * neither has, such as headers of the toolkit. physics/form.inc is the file of the form of the pair potential. */
+static void add_source(Sources *sources, const char *name, const MdForm *form) {
+    static const char directive[] = "#include ";
+    char file[NAME_BYTES], included[NAME_BYTES];
+    if (find_source(sources, name) >= 0) return;
+    snprintf(file, sizeof file, "%s", name);
+    if (form && strcmp(name, "physics/form.inc") == 0) snprintf(file, sizeof file, "physics/forms/%s.inc", form->file);
+    char *own = read_own(file);
+    const char *text = own ? own : built_in_text(file);
+    if (!text) return;
+    md_require(sources->n < MAX_SOURCES);
+    snprintf(sources->names[sources->n], NAME_BYTES, "%s", name);
+    sources->owned[sources->n] = own;
+    sources->texts[sources->n++] = text;
+    for (const char *at = text; (at = strstr(at, directive)) != NULL;) {
+        at += sizeof directive; /* past the quote as well */
+        const size_t length = strcspn(at, "\">\n");
+        if (length >= NAME_BYTES) continue;
+        memcpy(included, at, length);
+        included[length] = 0;
+        add_source(sources, included, form);
+    }
+}
+
+/* Units stay the same, and are found in the cache, where a file that they do not include changes. */
+static void gather_sources(Sources *sources, const char *unit, const MdForm *form) {
     memset(sources, 0, sizeof *sources);
-    for (size_t k = 0; k < sizeof library_headers / sizeof library_headers[0]; k++) {
-        sources->names[sources->n] = library_headers[k].name;
-        sources->texts[sources->n++] = library_headers[k].text;
-    }
-    for (int k = 0; k < cuda_n_sources; k++) {
-        md_require(sources->n < MAX_SOURCES);
-        char *own = folder ? read_text(folder, cuda_sources[k].name) : NULL;
-        sources->owned[sources->n] = own;
-        sources->names[sources->n] = cuda_sources[k].name;
-        sources->texts[sources->n++] = own ? own : cuda_sources[k].text;
-    }
-    if (form) rename_form(sources, form->file);
+    for (int k = 0; k < N_LIBRARY_HEADERS; k++)
+        add_source(sources, library_headers[k].name, form); /* CUB includes them */
+    add_source(sources, unit, form);
 }
 
 /* A file that the folder lacks comes from the program; a folder that lacks them all is a mistake. */
-static MdStatus check_folder(const Sources *sources, MdErrors *errors) {
+static MdStatus check_folder(MdErrors *errors) {
     bool has_own = own_folder() == NULL;
-    for (int k = 0; k < sources->n; k++) has_own = has_own || sources->owned[k];
+    for (int k = 0; k < cuda_n_sources && !has_own; k++) {
+        char *text = read_own(cuda_sources[k].name);
+        has_own = text != NULL;
+        free(text);
+    }
     if (has_own) return MD_OK;
     return md_fail(errors, MD_ERROR_INPUT,
                    "MDMINI_KERNELS=%s: no file of the kernels is there (such as %s/cuda/kernels/force.cu): name a "
@@ -98,42 +128,6 @@ static MdStatus check_folder(const Sources *sources, MdErrors *errors) {
 
 static void free_sources(Sources *sources) {
     for (int k = 0; k < sources->n; k++) free(sources->owned[k]);
-}
-
-static int find_source(const Sources *sources, const char *name, size_t length) {
-    for (int k = 0; k < sources->n; k++)
-        if (strlen(sources->names[k]) == length && strncmp(sources->names[k], name, length) == 0) return k;
-    return -1;
-}
-
-/* Marks source k and all that it includes. */
-static void mark_included(const Sources *sources, int k, bool marked[MAX_SOURCES]) {
-    if (k < 0 || marked[k]) return;
-    marked[k] = true;
-    static const char directive[] = "#include ";
-    for (const char *at = sources->texts[k]; (at = strstr(at, directive)) != NULL;) {
-        at += sizeof directive; /* past the quote as well */
-        mark_included(sources, find_source(sources, at, strcspn(at, "\">\n")), marked);
-    }
-}
-
-/* Leaves what the unit includes, and what headers of the toolkit may: so that the unit of kernels/force.cu comes out the same,
- * and is found in the cache, when kernels/sort.cu changes. */
-static void drop_others(Sources *sources, const char *unit) {
-    bool marked[MAX_SOURCES] = {false};
-    mark_included(sources, find_source(sources, unit, strlen(unit)), marked);
-    int n_left = 0;
-    for (int k = 0; k < sources->n; k++) {
-        const bool is_library = k < (int)(sizeof library_headers / sizeof library_headers[0]);
-        if (!marked[k] && !is_library) {
-            free(sources->owned[k]);
-            continue;
-        }
-        sources->owned[n_left] = sources->owned[k];
-        sources->names[n_left] = sources->names[k];
-        sources->texts[n_left++] = sources->texts[k];
-    }
-    sources->n = n_left;
 }
 
 /* --- options of a unit --------------------------------------------------------------------------------------------- */
@@ -278,12 +272,13 @@ static void take_code(nvrtcProgram program, CudaArchitecture architecture, CudaI
 
 static MdStatus run_compiler(const Sources *sources, const char *name, const Options *options,
                              CudaArchitecture architecture, CudaImage *image, MdErrors *errors) {
-    const char *texts[MAX_OPTIONS];
+    const char *texts[MAX_OPTIONS], *names[MAX_SOURCES];
     nvrtcProgram program;
     MdStatus status = MD_OK;
     for (int k = 0; k < options->n; k++) texts[k] = options->text[k];
-    cuda_nvrtc_check(nvrtcCreateProgram(&program, sources->texts[find_source(sources, name, strlen(name))], name,
-                                        sources->n, sources->texts, sources->names),
+    for (int k = 0; k < sources->n; k++) names[k] = sources->names[k];
+    cuda_nvrtc_check(nvrtcCreateProgram(&program, sources->texts[find_source(sources, name)], name, sources->n,
+                                        sources->texts, names),
                      "nvrtcCreateProgram");
     const nvrtcResult result = nvrtcCompileProgram(program, options->n, texts);
     image->messages = read_messages(program);
@@ -304,10 +299,9 @@ MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, Cud
     md_require(architecture.number > 0); /* cuda_device_probe has refused such a GPU */
     *image = (CudaImage){0};
     snprintf(name, sizeof name, "%s.cu", unit);
-    gather_sources(&sources, target->potential->form);
-    MdStatus status = check_folder(&sources, errors);
+    MdStatus status = check_folder(errors);
+    gather_sources(&sources, name, target->potential->form);
     if (status == MD_OK) {
-        drop_others(&sources, name);
         list_options(target, architecture, &sources, block, &options);
         name_image(&sources, unit, &options, kept, sizeof kept);
         cuda_cache_open(&cache);
