@@ -19,6 +19,17 @@ FORMS = {
     ("power", "1 1 12"): (0.7700837110, 2.600418675, lambda r: r**-12),
     ("power", "1 1 9"): (1.3251577154, 3.35609443, lambda r: r**-9)}
 SHIFTED = {("morse", "1 5 1.12"): -6.0488795077}
+# Of lj-rattled.xyz, a crystal of 500 atoms displaced by 0.05 times a Gaussian: LAMMPS likewise. Energy per atom, pressure, largest force
+# with its atom, root mean square of the forces, force on atom 1.
+RATTLED = {
+    ("lj", "", "none"): (-6.47560001693312, -4.49079679199599, 110.81387554944489, 195, 14.84613797109361, (-11.1510909637744, -1.09988413417509, 12.9921482828675)),
+    ("lj", "", "force"): (-5.399126497688321, -3.93127438517852, 110.77293136745067, 195, 14.81941814834949, (-11.1374797715789, -1.07018959676562, 12.9381346660948)),
+    ("lj", "", "switch"): (-6.3400505075582, -4.81775076336039, 110.99768811314884, 195, 14.954740825212378, (-11.3701340125377, -1.11876072547982, 13.1374414417789)),
+    ("morse", "1 5 1.12", "none"): (-5.83088035841492, -4.34469288364179, 56.51422817239639, 374, 10.432582371085534, (-8.65309472351904, -1.01938204474313, 10.9588906557466)),
+    ("morse", "1 5 1.12", "energy"): (-5.77663241527234, -4.34469288364179, 56.51422817239639, 374, 10.432582371085534, (-8.65309472351904, -1.01938204474313, 10.9588906557466)),
+    ("yukawa", "10 2", "none"): (6.54464557013708, 6.9740131811599, 5.112424370563141, 195, 1.8985169212810455, (-1.0230517143594, 0.456340047342152, 2.18960693642408)),
+    ("power", "1 1 12", "none"): (0.95395141501623, 3.22130313812616, 39.71750117372787, 195, 6.995842534439595, (-5.17074966257794, 0.0629502648123816, 7.43012068008478)),
+    ("power", "1 1 9", "none"): (1.483776033212456, 3.75781118159644, 23.62293004213344, 195, 5.399897994100763, (-3.92289257979585, 0.215235386444814, 6.17840757673856))}
 SWITCHED = (-6.6458436719, -6.609860013)  # lj from 2.0 to 2.5: LAMMPS' lj/charmm/coul/charmm
 
 
@@ -52,6 +63,25 @@ def test_switch(checks, folder):
         done = run(folder, "potential.shift=switch", *words, "system.temperature=0", "run.steps=0")
         row = row_of(folder, 0)
         checks.that(done.code == 0 and all(abs(row[name] - right) < 2e-10 * abs(right) for name, right in zip(("potential_energy", "pressure"), SWITCHED)), f"switch: {row}")
+
+
+def test_rattled(checks, folder):
+    """Energies to 1e-10, forces to 1e-11."""
+    start = Path(__file__).with_name("lj-rattled.xyz")
+    for (form, numbers, shift), (energy, pressure, largest, atom, rms, first) in RATTLED.items():
+        words = [*words_of((form, numbers)), f"potential.shift={shift}", *(["potential.switch_from=2"] if shift == "switch" else [])]
+        done = program.run(start, *words, f"run.backend={BACKEND}", "run.precision=double", "run.steps=0", "system.temperature=0", "output.name=f",
+                           "output.frames_every=1", "output.forces_every=1", "output.precision=double", "output.existing=overwrite", folder=folder)
+        checks.that(done.code == 0, f"{form} {numbers}, {shift}: {done.last_lines()}")
+        row = row_of(folder, 0)
+        with h5py.File(Path(folder) / "f.h5") as file:
+            force = file["particles/all/force/value"][0]
+        norm = np.linalg.norm(force, axis=1)
+        for name, value, right, room in (("energy", row["potential_energy"], energy, 1e-10), ("pressure", row["pressure"], pressure, 2e-10),
+                                         ("largest force", norm.max(), largest, 1e-11), ("rms", np.sqrt((norm**2).mean()), rms, 1e-11),
+                                         *((f"force {axis} of atom 1", force[0][axis], first[axis], 1e-11) for axis in range(3))):
+            checks.that(abs(value - right) < room * max(1, abs(right)), f"{form} {numbers}, {shift}: {name}: {value!r}, LAMMPS {right!r}")
+        checks.that(norm.argmax() + 1 == atom, f"{form} {numbers}, {shift}: the largest force is on atom {norm.argmax() + 1}")
 
 
 def factor(r, begin, cutoff):
@@ -115,7 +145,7 @@ def test_refusals(checks, folder):
 
 def main():
     checks = program.Checks()
-    checks.run(test_crystal, test_switch, test_liquid, test_pairs, test_refusals)
+    checks.run(test_crystal, test_switch, test_rattled, test_liquid, test_pairs, test_refusals)
     checks.finish()
 
 
