@@ -2,7 +2,6 @@
 #include "base/memory.h"
 
 #include <stdint.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,16 +35,37 @@ void md_free(void *pointer) { free(pointer); }
 char *md_copy_text(const char *text) { return md_format("%s", text); }
 
 char *md_format(const char *format, ...) {
-    va_list arguments, again;
+    MdText text = {0};
+    va_list arguments;
     va_start(arguments, format);
+    md_text_add_list(&text, format, arguments);
+    va_end(arguments);
+    return text.text;
+}
+
+void md_text_add_list(MdText *text, const char *format, va_list arguments) {
+    va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
-    char *text = malloc((size_t)length + 1);
-    if (!text) md_panic("out of memory");
-    vsnprintf(text, (size_t)length + 1, format, again);
+    char *grown = realloc(text->text, text->length + (size_t)length + 1);
+    if (!grown) md_panic("out of memory");
+    vsnprintf(grown + text->length, (size_t)length + 1, format, again);
     va_end(again);
+    text->text = grown;
+    text->length += (size_t)length;
+}
+
+void md_text_add(MdText *text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    md_text_add_list(text, format, arguments);
     va_end(arguments);
-    return text;
+}
+
+char *md_text_take(MdText *text) {
+    char *taken = text->text ? text->text : md_copy_text("");
+    *text = (MdText){0};
+    return taken;
 }
 
 uint64_t md_host_memory_peak_bytes(void) {

@@ -4,9 +4,9 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stddef.h>
 
+#include "base/memory.h"
 #include "deck/deck.h"
 
 /* Limits as options.def writes them. Ranges are inclusive, so "above zero" is the smallest positive number. */
@@ -72,17 +72,7 @@ const char *md_kind_word(MdOptionKind kind);
 /* Value of a word of a choice; -1 when it is none. */
 int md_option_word(const MdOptionRow *row, const char *word);
 
-/* --- text that grows, for lists and suggestions --- */
-
-typedef struct MdText {
-    char *text; /* from malloc once something was added; else NULL */
-    size_t length;
-} MdText;
-
-void md_text_add(MdText *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void md_text_add_list(MdText *text, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
-/* The text, never NULL; the caller's to free. */
-char *md_text_take(MdText *text);
+/* --- words for messages --- */
 
 /* n bytes of input as they can be shown: control characters as \xNN, cut after about `limit` bytes. From malloc. */
 char *md_show_text(const char *text, size_t n, size_t limit);

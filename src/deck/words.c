@@ -1,35 +1,9 @@
-/* Words for messages: text that grows, what was read made fit to show, commands for a shell. */
-#include <stdarg.h>
+/* Words for messages: what was read made fit to show, commands for a shell. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "deck/table.h"
-
-void md_text_add_list(MdText *text, const char *format, va_list arguments) {
-    va_list again;
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    char *grown = realloc(text->text, text->length + (size_t)length + 1);
-    if (!grown) md_panic("out of memory");
-    vsnprintf(grown + text->length, (size_t)length + 1, format, again);
-    va_end(again);
-    text->text = grown;
-    text->length += (size_t)length;
-}
-
-void md_text_add(MdText *text, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    md_text_add_list(text, format, arguments);
-    va_end(arguments);
-}
-
-char *md_text_take(MdText *text) {
-    char *taken = text->text ? text->text : md_copy_text("");
-    *text = (MdText){0};
-    return taken;
-}
 
 /* Whether byte k continues a character of several bytes (UTF-8), where no cut may be made. */
 static bool continues(const char *text, size_t k) { return ((unsigned char)text[k] & 0xc0) == 0x80; }

@@ -1,8 +1,10 @@
 #include "report/conditions.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "report/facts.h"
 #include "sensors/host.h"
 
@@ -166,15 +168,15 @@ static void log_gpu(MdLog *log, const MdSamples *samples, const MdReading *power
 }
 
 static void log_throttle(MdLog *log, const MdSamples *samples) {
-    char names[256] = "";
+    MdText names = {0};
     if (samples->n_held_back == 0) return;
-    for (int k = 0; k < MD_GPU_N_THROTTLE; k++) {
-        const size_t length = strlen(names);
+    for (int k = 0; k < MD_GPU_N_THROTTLE; k++)
         if (samples->throttled[k] > 0 && (MD_GPU_HELD_BACK >> k & 1))
-            snprintf(names + length, sizeof names - length, "%s%s", length ? ", " : "", md_gpu_throttle_name(k));
-    }
+            md_text_add(&names, "%s%s", names.length ? ", " : "", md_gpu_throttle_name(k));
+    char *list = md_text_take(&names);
     md_warn(log, "the GPU was throttled in %.0f %% of the samples (%s): the speed is that of a throttled GPU\n",
-            100 * (double)samples->n_held_back / (double)samples->n_throttle, names);
+            100 * (double)samples->n_held_back / (double)samples->n_throttle, list);
+    free(list);
 }
 
 static void log_energy(MdLog *log, const MdEnergy *energy, const MdReading *n_atom_steps) {

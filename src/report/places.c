@@ -31,11 +31,8 @@ static double now(const MdRecord *r, Measure measure) {
     return measure(r, r->ops, r->config->run_precision, r->plan.extent);
 }
 
-static void add_way(char **ways, bool serves, const char *way) {
-    if (!serves) return;
-    char *longer = md_format("%s%s%s", *ways, **ways ? ", or " : ": take ", way);
-    free(*ways);
-    *ways = longer;
+static void add_way(MdText *ways, bool serves, const char *way) {
+    if (serves) md_text_add(ways, "%s%s", ways->length ? ", or " : ": take ", way);
 }
 
 /* Of precision, backend and origin what would leave nothing to say: less than `least`. */
@@ -45,12 +42,12 @@ static char *find_ways(const MdRecord *r, Measure measure, double least) {
     double about_origin = r->plan.spread / 2;
     for (int a = 0; a < box->dimension; a++)
         if (box->periodic[a]) about_origin = fmax(about_origin, box->length[a]);
-    char *ways = md_copy_text("");
+    MdText ways = {0};
     add_way(&ways, measure(r, r->ops, MD_PRECISION_MIXED, r->plan.extent) < least, "run.precision = mixed");
     add_way(&ways, measure(r, r->ops, MD_PRECISION_DOUBLE, r->plan.extent) < least, "run.precision = double");
     add_way(&ways, measure(r, md_backend_find("cpu"), precision, r->plan.extent) < least, "run.backend = cpu");
     add_way(&ways, measure(r, r->ops, precision, about_origin) < least, "coordinates about the origin");
-    return ways;
+    return md_text_take(&ways);
 }
 
 static char *describe(const MdRecord *r) {

@@ -28,21 +28,17 @@ static void log_stage(MdRecord *r, const MdStageTime *stage) {
 
 /* Calls that are not among those of the table, but whose time is: so that the table adds up to the loop. */
 static void log_replayed(MdRecord *r) {
-    char text[256] = "";
+    MdText text = {0};
     for (int k = 0; k < r->statistics.n_stages; k++) {
         const MdStageTime *stage = &r->statistics.stages[k];
-        const size_t n = strlen(text);
         if (stage->replayed > 0)
-            snprintf(text + n, sizeof text - n, "%s%s %lld", n > 0 ? ", " : "", stage->stage,
-                     (long long)stage->replayed);
+            md_text_add(&text, "%s%s %lld", text.length ? ", " : "", stage->stage, (long long)stage->replayed);
     }
-    if (!text[0]) return;
-    char *line =
-        md_format("%s: calls that the device skipped and that were issued again, beside those above; the seconds "
-                  "have them too",
-                  text);
-    md_log_wrapped(r->log, "replayed     ", line);
-    free(line);
+    if (!text.text) return;
+    md_text_add(&text, ": calls that the device skipped and that were issued again, beside those above; the seconds "
+                       "have them too");
+    md_log_wrapped(r->log, "replayed     ", text.text);
+    free(text.text);
 }
 
 static void log_stages(MdRecord *r) {
@@ -96,20 +92,20 @@ static const char *find_value(const char *text, const char *key, size_t n, size_
 
 /* The switches of a stage; behind a value, what was asked for where that was another. */
 static void log_switches(MdRecord *r, const MdStageTime *stage) {
-    char head[32], text[2 * sizeof stage->ran + 64] = "";
-    size_t length = 0;
-    for (const char *ran = stage->ran; *ran && length < sizeof text; ran += strspn(ran, " ")) {
+    char head[32];
+    MdText text = {0};
+    for (const char *ran = stage->ran; *ran; ran += strspn(ran, " ")) {
         const size_t n = strcspn(ran, " "), n_key = strcspn(ran, "=") + 1;
         size_t n_asked = 0;
         const char *asked = n_key <= n ? find_value(stage->asked, ran, n_key, &n_asked) : NULL;
-        length += (size_t)snprintf(text + length, sizeof text - length, "%.*s ", (int)n, ran);
+        md_text_add(&text, "%.*s ", (int)n, ran);
         const bool same = !asked || (n_asked == n - n_key && strncmp(asked, ran + n_key, n_asked) == 0);
-        if (!same && length < sizeof text)
-            length += (size_t)snprintf(text + length, sizeof text - length, "(asked: %.*s) ", (int)n_asked, asked);
+        if (!same) md_text_add(&text, "(asked: %.*s) ", (int)n_asked, asked);
         ran += n;
     }
     snprintf(head, sizeof head, "%-12s", stage->stage);
-    if (length > 0) md_log_wrapped(r->log, head, text);
+    if (text.text) md_log_wrapped(r->log, head, text.text);
+    free(text.text);
 }
 
 static void log_choices(MdRecord *r, const MdChoices *choices) {

@@ -33,28 +33,19 @@ typedef struct Ceilings {
     MdErrors *errors;
 } Ceilings;
 
-/* What a name that is not known is answered with: those that there are, and the nearest. */
-typedef struct Offer {
-    const char *quote;
-    char *known;
-    MdNearest nearest;
-} Offer;
-
-static void offer(Offer *o, const char *name) {
-    md_nearest_offer(&o->nearest, name);
-    char *more = md_format("%s%s%s%s%s", o->known, *o->known ? ", " : "; allowed: ", o->quote, name, o->quote);
-    free(o->known);
-    o->known = more;
+static void offer(MdText *known, MdNearest *nearest, const char *quote, const char *name) {
+    md_nearest_offer(nearest, name);
+    md_text_add(known, "%s%s%s%s", known->length ? ", " : "; allowed: ", quote, name, quote);
 }
 
 /* Rows of a group; those that both backends have, once. */
-static void offer_rows(Offer *o, const char *group) {
+static void offer_rows(MdText *known, MdNearest *nearest, const char *group) {
     const MdCeiling *row, *other;
     for (int k = 0; (row = md_ceiling_row(k)) != NULL; k++) {
         bool again = false;
         for (int j = 0; j < k && (other = md_ceiling_row(j)) != NULL; j++)
             again = again || (strcmp(other->group, row->group) == 0 && strcmp(other->variant, row->variant) == 0);
-        if (!again && strcmp(row->group, group) == 0) offer(o, row->variant);
+        if (!again && strcmp(row->group, group) == 0) offer(known, nearest, "\"", row->variant);
     }
 }
 
@@ -71,15 +62,15 @@ static MdStatus check_name(const char *name, MdErrors *errors) {
     const char *colon = strchr(name, ':'), *group;
     char *word = md_format("%.*s", (int)(colon ? (size_t)(colon - name) : strlen(name)), name);
     const bool of_group = md_ceiling_group(word) != NULL;
-    Offer o = {of_group ? "\"" : "", md_copy_text(""),
-               md_nearest_begin(of_group ? colon + 1 + strspn(colon + 1, " ") : word)};
-    if (of_group) offer_rows(&o, word);
-    for (int k = 0; !of_group && (group = md_ceiling_group_name(k)) != NULL; k++) offer(&o, group);
-    char *question = md_nearest_question(md_nearest_name(&o.nearest));
+    MdText known = {0};
+    MdNearest nearest = md_nearest_begin(of_group ? colon + 1 + strspn(colon + 1, " ") : word);
+    if (of_group) offer_rows(&known, &nearest, word);
+    for (int k = 0; !of_group && (group = md_ceiling_group_name(k)) != NULL; k++) offer(&known, &nearest, "", group);
+    char *question = md_nearest_question(md_nearest_name(&nearest));
     MdStatus status = md_fail(errors, MD_ERROR_INPUT, "--ceilings %s: no such %s%s%s", name,
-                              of_group ? "row of this group" : "group", *question ? "" : o.known, question);
+                              of_group ? "row of this group" : "group", *question ? "" : known.text, question);
     free(question);
-    free(o.known);
+    free(known.text);
     free(word);
     return status;
 }

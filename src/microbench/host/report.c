@@ -62,21 +62,20 @@ static void log_left_out(MdLog *log, const MdCeilingResults *results, int first)
             told = results->rows[j].state == MD_CEILING_LEFT_OUT && strcmp(results->rows[j].reason, r->reason) == 0;
         if (told) continue;
         md_log(log, n_told++ == 0 ? "\n" : "");
-        char *text = md_format("%s:", r->reason);
+        MdText text = {0};
+        md_text_add(&text, "%s:", r->reason);
         const MdCeiling *before = NULL;
         for (int j = k; j < results->n; j++) {
             const MdCeilingResult *other = &results->rows[j];
             const MdCeiling *row = other->of.row;
             if (other->state != MD_CEILING_LEFT_OUT || strcmp(other->reason, r->reason) != 0 || row == before) continue;
             const bool begins = !before || !same_group(before, row);
-            char *longer = md_format("%s%s %s%s%s", text, before ? (begins ? ";" : " /") : "", begins ? row->group : "",
-                                     begins ? ": " : "", row->variant);
-            free(text);
-            text = longer;
+            md_text_add(&text, "%s %s%s%s", before ? (begins ? ";" : " /") : "", begins ? row->group : "",
+                        begins ? ": " : "", row->variant);
             before = row;
         }
-        md_log_wrapped(log, "left out ", text);
-        free(text);
+        md_log_wrapped(log, "left out ", text.text);
+        free(text.text);
     }
 }
 

@@ -87,20 +87,18 @@ MdStatus md_bench_find(const char *name, MdErrors *errors) {
     if (strcmp(name, "all") == 0) return MD_OK;
     for (int k = 0; (stage = md_bench_stage(k)) != NULL; k++)
         if (strcmp(stage->name, name) == 0) return MD_OK;
-    char *known = md_copy_text("all");
+    MdText known = {0};
     MdNearest nearest = md_nearest_begin(name);
     md_nearest_offer(&nearest, "all");
     for (int k = 0; (stage = md_bench_stage(k)) != NULL; k++) {
         md_nearest_offer(&nearest, stage->name);
-        char *more = md_format("%s, %s", known, stage->name);
-        free(known);
-        known = more;
+        md_text_add(&known, ", %s", stage->name);
     }
     char *question = md_nearest_question(md_nearest_name(&nearest));
     MdStatus status =
-        md_fail(errors, MD_ERROR_INPUT, "--bench %s: no such stage; allowed: %s%s", name, known, question);
+        md_fail(errors, MD_ERROR_INPUT, "--bench %s: no such stage; allowed: all%s%s", name, known.text, question);
     free(question);
-    free(known);
+    free(known.text);
     return status;
 }
 

@@ -47,7 +47,7 @@ static void print_ranking(MdLog *log, const MdBenchCases *cases) {
 
 /* What the base has itself, what has no effect, what could not run, what would have taken too long. */
 static void print_untimed(MdLog *log, const MdBenchCases *cases) {
-    char *same = md_copy_text("");
+    MdText same = {0};
     for (int k = 0; k < cases->n; k++) {
         const MdBenchCase *c = &cases->rows[k];
         if (c->state == MD_BENCH_REFUSED) {
@@ -58,13 +58,10 @@ static void print_untimed(MdLog *log, const MdBenchCases *cases) {
         }
         if (c->state == MD_BENCH_MOOT) md_log(log, "no effect   %s: %s\n", c->variant, c->reason);
         if (c->state == MD_BENCH_SKIPPED) md_log(log, "skipped     %s: %s\n", c->variant, c->reason);
-        if (c->state != MD_BENCH_SAME) continue;
-        char *longer = md_format("%s %s", same, c->variant);
-        free(same);
-        same = longer;
+        if (c->state == MD_BENCH_SAME) md_text_add(&same, " %s", c->variant);
     }
-    if (*same) md_log_wrapped(log, "of the base", same);
-    free(same);
+    if (same.text) md_log_wrapped(log, "of the base", same.text);
+    free(same.text);
 }
 
 void md_bench_print(MdLog *log, const MdBenchStage *stage, const char *configuration, const MdBenchCases *cases) {
