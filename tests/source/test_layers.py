@@ -259,8 +259,8 @@ def table_rows(page):
 
 
 def known_circles(page):
-    """Of folders: the bullets below "Circles that are still there", each with its folders before the colon."""
-    parts = page.split("\nCircles that are still there:\n", 1)
+    """Of folders: the bullets below "Remaining cycles", each with its folders before the colon."""
+    parts = page.split("\nRemaining cycles:\n", 1)
     if len(parts) == 1:
         return []
     bullets = re.findall(r"^- (.*?):", parts[1].split("\n## ", 1)[0], re.M | re.S)
@@ -397,7 +397,7 @@ PAGE = """# The source
 | r | r/s |
 | r/s | |
 
-Circles that are still there:
+Remaining cycles:
 
 - `r` and
   `r/s`: because, as `a` says;
@@ -414,7 +414,7 @@ def test_planted_arrows(checks, folder):
     table = table_rows(PAGE)
     checks.that(table == {"top": {"r"}, "r": {"r/s"}, "r/s": set()}, f"table: {table}")
     checks.that(known_circles(PAGE) == [{"r", "r/s"}, {"t", "u"}], f"circles: {known_circles(PAGE)}")
-    checks.that(not known_circles(PAGE.split("\nCircles")[0]), "circles of a page without any")
+    checks.that(not known_circles(PAGE.split("\nRemaining cycles")[0]), "circles of a page without any")
     right = {"a.c": "#include \"r/b.h\"", "r/b.h": "#include \"s/c.h\"", "r/s/c.h": ""}
     for changes, words in (({}, []), ({"r/s/c.h": "#include \"r/b.h\""}, ["r/s/c.h includes r/b.h"]),
                            ({"r/b.h": ""}, ["the table says r includes r/s"]), ({"t/d.h": ""}, ["no row for t"]),
