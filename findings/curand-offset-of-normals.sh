@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Guess: curandSetGeneratorOffset(generator, k) skips k numbers of the sequence that the generator makes next, and the
-# generators of cuRAND agree in that. An odd count of normal numbers is refused, as the manual says of pseudorandom ones.
-# Found: XORWOW and MRG32K3A skip k uniform numbers, but 2 k normal ones. Philox skips k of both. Philox also makes an odd
-# count of normal numbers, which the two others refuse with CURAND_STATUS_LENGTH_NOT_MULTIPLE (105).
-# A program that shares one sequence of normal numbers between ranks by offsets is right with Philox and leaves out half of
-# the numbers, unseen, with XORWOW. Host generators, so that no GPU is needed.
+# Guess: curandSetGeneratorOffset(generator, k) skips the next k numbers of the sequence, for all generators of cuRAND.
+# Pseudorandom generators refuse an odd count of normal numbers, as the manual says.
+# Found: XORWOW and MRG32K3A skip k uniform numbers, but 2 k normal numbers. Philox skips k in both cases. Philox also makes
+# an odd count of normal numbers, which the other two refuse with CURAND_STATUS_LENGTH_NOT_MULTIPLE (105). A program that
+# divides one sequence of normal numbers among ranks by offsets is correct with Philox, but silently leaves out half of the
+# numbers with XORWOW. These are host generators, so no GPU is needed.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Guess: beyond the last density of an EAM file programs agree, as they do within it (to 1e-9), or refuse.
-# Found: neither. LAMMPS goes on in a straight line, ASE by the last cubic of its spline. In copper squeezed to 3.2 angstrom
-# every atom has more density than Cu_mishin1 tabulates: 2 meV an atom and 0.04 eV/angstrom lie between the two, and
-# neither says a word. With Cu_zhou, whose table goes far enough, they agree.
+# Found: neither. LAMMPS extrapolates linearly, ASE with the last cubic of its spline. In copper compressed to 3.2 angstrom
+# every atom has a higher density than the table of Cu_mishin1: the programs differ by 2 meV per atom and 0.04 eV/angstrom,
+# and neither warns. With Cu_zhou, whose table is long enough, they agree.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Guess: one EAM file in funcfl form gives one energy in every program that reads it.
-# Found: the form keeps Z(r) and needs the energy of two unit charges at one length to make a pair energy. LAMMPS takes
-# 27.2 * 0.529, as the old programs that fitted these files did; ASE takes Hartree times Bohr. Cu_u3.eam differs by 2 meV an
-# atom near equilibrium. Of setfl files, which have the pair energy itself, both agree to 1e-9.
+# Found: the file has Z(r); the pair energy also needs the energy of two unit charges at unit distance. LAMMPS uses 27.2 *
+# 0.529, like the old programs that fitted these files; ASE uses Hartree times Bohr. With Cu_u3.eam the energies differ by 2
+# meV per atom near equilibrium. For setfl files, which have the pair energy, both programs agree to 1e-9.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Guess: a velocity column of extended XYZ has a name that the readers share; LAMMPS writes one that ASE reads.
+# Guess: all readers use one name for the velocity column of extended XYZ; ASE reads the velocities that LAMMPS writes.
 # Found: LAMMPS' dump extxyz writes vel, which ASE and chemfiles keep as a plain array: velocities are 0 in ASE, and
-# chemfiles says that there are none, without a warning. The same for velo and velocities. ASE takes momenta alone, and
-# then divides by its table of masses unless a column masses is there (a column mass is ignored); chemfiles takes no name.
+# chemfiles says that there are none, without a warning. The same holds for velo and velocities. ASE reads only momenta, and
+# divides them by its table of masses unless there is a column masses (a column mass is ignored); chemfiles reads no name.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

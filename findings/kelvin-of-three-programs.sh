@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Guess: programs of today share Boltzmann's constant, which is exact since 2019, so that 1600 K is one energy.
-# Found: three programs, three constants. OpenMM has the exact one (CODATA 2018), ASE that of CODATA 2014 by default
-# (3.4e-7 less), LAMMPS in metal units an older one (1.1e-6 more), and its bar is 8e-8 off. A state that one program
-# writes in kelvin and bar differs in the sixth digit in another: more than double precision needs for a comparison.
+# Guess: current programs use the same Boltzmann constant, which is exact since 2019, so 1600 K is one energy.
+# Found: three programs, three constants. OpenMM has the exact one (CODATA 2018), ASE by default that of CODATA 2014 (3.4e-7
+# less), LAMMPS in metal units an older one (1.1e-6 more), and its bar is 8e-8 off. A state in kelvin and bar from one
+# program differs in the sixth digit in another: too much for a comparison in double precision.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

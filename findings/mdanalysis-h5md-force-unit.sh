@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Guess: with convert_units=False MDAnalysis reads numbers as they are and does not care about the strings of units.
-# Found: a force in eV/angstrom, the unit of metals, is refused whether or not units are to be converted; the same file
-# with "kJ mol-1 Angstrom-1" is read. Only the strings of its own table are taken.
+# Guess: with convert_units=False MDAnalysis reads the numbers unchanged and ignores the unit strings.
+# Found: a force in eV/angstrom, the unit of metals, is refused with and without conversion; the same file with "kJ mol-1
+# Angstrom-1" is read. MDAnalysis accepts only the strings of its own table.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

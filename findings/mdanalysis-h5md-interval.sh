@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Guess: the interval of a trajectory, u.trajectory.dt, is the difference of the times in the file.
-# Found: for H5MD it is 1.0 whatever position/time says (a warning of "no dt information", once), and totaltime counts
-# intervals, while ts.time of each frame is right. dt=... in load_new sets it.
+# Found: for H5MD it is 1.0 for any position/time (with one warning, "no dt information"), and totaltime counts intervals;
+# ts.time of each frame is right. dt=... in load_new sets it.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Guess: GPUs of compute capability 10.7 hold 2,048 threads and 32 blocks on a multiprocessor, as those of 10.0 and 10.3 do, and
-# 228 KiB of shared memory; a block of 1,024 threads runs twice there, and what is tuned for 10.0 keeps its occupancy.
+# Guess: GPUs of compute capability 10.7 hold 2,048 threads, 32 blocks and 228 KiB of shared memory per multiprocessor, like
+# those of 10.0 and 10.3; two blocks of 1,024 threads fit, and kernels tuned for 10.0 keep their occupancy.
 # Found: half the threads, half the blocks, and 328 KiB of shared memory. ptxas ignores a .minnctapersm beyond them, with a
-# warning, and the header cuda_occupancy.h counts with 16 blocks. A kernel that hides latency by 64 warps has 32 there, and
-# each of these threads may hold 64 registers of the 65,536.
-# CUDA 13.5, from PyPI; no GPU is needed.
+# warning, and the header cuda_occupancy.h counts with 16 blocks. A kernel that hides latency with 64 warps has 32 there, and
+# each of these threads may use 64 of the 65,536 registers. CUDA 13.5, from PyPI; no GPU is needed.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

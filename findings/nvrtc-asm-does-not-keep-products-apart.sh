@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Guess: an empty asm volatile("" : "+f"(x)) between a product and the sum behind it keeps a CUDA compiler from making one fused
-# operation of the two, as it keeps GCC and Clang from it: nothing can be known of x behind it.
-# Found: the front of the compiler keeps them apart and writes mul.f32 and add.f32, but ptxas, which sees no asm any more, fuses
-# these. __fmul_rn, which is written mul.rn.f32, stays apart, as does everything with -fmad=false.
-# Two kernels that must give the same bits, and have the same expression beside other ones, may so differ in what is fused.
-# NVRTC 12.9 for compute capability 9.0; no GPU is needed. The operations are counted in the compiled code: the lowest nine
-# bits of an instruction are 0x23 for FFMA, 0x20 for FMUL, 0x21 for FADD.
+# Guess: an empty asm volatile("" : "+f"(x)) between a product and the following sum prevents the CUDA compiler from fusing
+# the two, as it does for GCC and Clang: after it, the compiler knows nothing about x.
+# Found: the front end keeps them apart and writes mul.f32 and add.f32, but ptxas, which does not see the asm, fuses these.
+# __fmul_rn, written as mul.rn.f32, is not fused, and nothing is with -fmad=false. Two kernels that must give the same bits,
+# and contain the same expression next to others, may therefore be fused differently. NVRTC 12.9 for compute capability 9.0;
+# no GPU is needed. The operations are counted in the compiled code: the lowest nine bits of an instruction are 0x23 for
+# FFMA, 0x20 for FMUL, 0x21 for FADD.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

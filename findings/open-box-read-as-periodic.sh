@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Guess: a reader that gives a box tells whether it is periodic. H5MD says so by box/boundary, extended XYZ by pbc.
-# Found: MDAnalysis takes box/edges of H5MD as a periodic cell although every boundary is "none"; chemfiles takes Lattice
-# and does not look at pbc="F F F". The two atoms, 2.9 apart in an open box of 3, are 0.1 apart then. ASE has it right.
-# Without box/edges, which H5MD allows where every boundary is "none", MDAnalysis has no cell and the distance is right.
+# Guess: a reader that returns a box also returns whether it is periodic. H5MD has box/boundary for this, extended XYZ has
+# pbc.
+# Found: MDAnalysis treats box/edges of H5MD as a periodic cell although every boundary is "none"; chemfiles reads Lattice
+# and ignores pbc="F F F". Two atoms 2.9 apart in an open box of 3 are then 0.1 apart. ASE is correct. Without box/edges,
+# which H5MD allows if every boundary is "none", MDAnalysis has no cell and the distance is correct.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Guess: the switching function of OpenMM's NonbondedForce is that of CHARMM, a polynomial in r^2, as that of LAMMPS'
-# lj/charmm and of HOOMD's xplor.
-# Found: it is a polynomial of the fifth degree in r, as GROMACS' potential-switch. Between 2.0 and 2.5 sigma the energy of
-# a pair differs by up to a factor of two: the same two distances in an input file are another potential.
+# Guess: the switching function of OpenMM's NonbondedForce is that of CHARMM, a polynomial in r^2, like those of LAMMPS'
+# lj/charmm and HOOMD's xplor.
+# Found: it is a polynomial of the fifth degree in r, like GROMACS' potential-switch. Between 2.0 and 2.5 sigma the energy of
+# a pair differs by up to a factor of two: the same two distances in an input file give another potential.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

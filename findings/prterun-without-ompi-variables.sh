@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Guess: prterun, the launcher that mpirun of Open MPI 5 itself starts, gives a program what mpirun gives it.
-# Found: it sets PMIX_RANK and PMIX_NAMESPACE, and none of OMPI_COMM_WORLD_SIZE, _RANK, _LOCAL_RANK, which mpirun sets. A
-# program that looks at these to learn whether it is one of several believes that it is alone; MPI_Init would tell it.
+# Guess: prterun, the launcher that mpirun of Open MPI 5 calls, sets the same environment variables as mpirun.
+# Found: it sets PMIX_RANK and PMIX_NAMESPACE, but not OMPI_COMM_WORLD_SIZE, _RANK and _LOCAL_RANK, which mpirun sets. A
+# program that detects several processes by these believes that it is alone; MPI_Init would give the right number.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Guess: g(r) of a group of atoms with itself leaves out the pair of each atom with itself.
-# Found: InterRDF(atoms, atoms) of MDAnalysis counts these N pairs in its first bin, and so does freud's RDF when the same
-# array is given a second time as query points; without query points freud leaves them out. Where the bins begin at 0 the
-# first is in the thousands, and a plot scales to it.
+# Found: InterRDF(atoms, atoms) of MDAnalysis counts these N pairs in its first bin, and so does freud's RDF if you give the
+# same array again as query points; without query points freud leaves them out. If the bins begin at 0, the first value is in
+# the thousands, and plots scale to it.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
