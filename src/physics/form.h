@@ -9,7 +9,8 @@
  *                                   kernels with energies and without
  *   MD_FORM_COPIES                  1: the cpu has compiled copies for each memory.layout and force.arithmetic, which take a second
  *                                   each to compile; 0: these are asked for at run time
- * (MD_EXP and MD_POW are exponential and power of every kind of number)
+ * (MD_EXP and MD_POW are exponential and power of every kind of number; a constant is a whole number, or stands in p: registers of
+ * lanes know no other)
  * and under MD_FORM_HOST, in double precision on the host,
  *   md_form_parameters(words, p): none of them 0, what a form does not use is 1
  *   md_form_minimum(words): the distance of the minimum; 0: there is none
