@@ -21,13 +21,13 @@
 
 typedef struct Machine {
     int most_threads;
-    const MdCpuCeilingKernel *kernels;
+    MdCpuCeilingKernel *const *kernels;
     MdComm *comm;
 } Machine;
 
 /* --- machine ------------------------------------------------------------------------------------------------------- */
 
-static const MdCpuCeilingKernel *kernels_of(MdCpuInstructions set) {
+static MdCpuCeilingKernel *const *kernels_of(MdCpuInstructions set) {
 #ifdef MDMINI_CPU_V4
     if (set == MD_CPU_V4) return md_cpu_ceilings_v4();
 #endif
@@ -62,14 +62,6 @@ static double cache_bytes(const void *machine) {
 static double sheet(const void *machine, MdSheet which) {
     (void)machine, (void)which;
     return NAN;
-}
-
-static const MdCpuCeilingKernel *kernel_of(const MdCpuCeilingKernel *kernels, const MdCeiling *row) {
-    for (; kernels->group; kernels++)
-        if (strcmp(kernels->group, row->group) == 0 &&
-            strncmp(kernels->variant, row->variant, strlen(kernels->variant)) == 0)
-            return kernels;
-    md_panic("no kernel for %s: %s", row->group, row->variant);
 }
 
 /* --- memory -------------------------------------------------------------------------------------------------------- */
@@ -194,7 +186,7 @@ static void run_agreements(MdCpuCeiling *c) {
 
 typedef struct Prepared {
     MdCpuCeiling c;
-    void (*run)(MdCpuCeiling *c);
+    MdCpuCeilingKernel *run;
 } Prepared;
 
 static uint64_t needed_bytes(const MdCpuCeiling *c) {
@@ -250,7 +242,7 @@ static void *prepare(void *machine, const MdCeilingCase *of, char reason[MD_CEIL
     c.partner = md_comm_rank(m->comm) < 2 ? 1 - md_comm_rank(m->comm) : -1;
     fill(&c);
     Prepared *prepared = md_alloc(1, sizeof *prepared, "ceilings");
-    *prepared = (Prepared){c, !is_of(&c, "peers")             ? kernel_of(m->kernels, of->row)->run
+    *prepared = (Prepared){c, !is_of(&c, "peers")             ? m->kernels[of->row - md_ceilings_cpu]
                               : is(&c, "all-reduce, 8 bytes") ? run_agreements
                                                               : run_messages};
     return prepared;

@@ -24,15 +24,11 @@ typedef struct MdCpuCeiling {
     int partner;             /* the one that this one exchanges with; -1: none */
 } MdCpuCeiling;
 
-/* What a row calls: the first kernel of its group with whose name that of the variant begins. */
-typedef struct MdCpuCeilingKernel {
-    const char *group, *variant;
-    void (*run)(MdCpuCeiling *c);
-} MdCpuCeilingKernel;
+typedef void MdCpuCeilingKernel(MdCpuCeiling *c);
 
-/* The kernels for an instruction set; ended by one without a name. */
-const MdCpuCeilingKernel *md_cpu_ceilings_baseline(void);
-const MdCpuCeilingKernel *md_cpu_ceilings_v3(void);
-const MdCpuCeilingKernel *md_cpu_ceilings_v4(void);
+/* What the rows of md_ceilings_cpu call, in their order, for an instruction set. */
+MdCpuCeilingKernel *const *md_cpu_ceilings_baseline(void);
+MdCpuCeilingKernel *const *md_cpu_ceilings_v3(void);
+MdCpuCeilingKernel *const *md_cpu_ceilings_v4(void);
 
 #endif

@@ -179,29 +179,24 @@ static bool load(CudaCeiling *c, char *reason) {
                              reason);
 }
 
+typedef struct Call {
+    const char *variant;
+    CudaCeilingRun *run;    /* NULL: the kernel alone */
+    CudaCeilingStep *check; /* NULL: the row is of chase.c */
+} Call;
+
+#define ROW(how_, group_, variant_, ...) {variant_, MD_CEILING_HOW how_},
+
+static const Call calls[] = {
+#include "microbench/host/rows_latency.def"
+};
+
 bool cuda_ceiling_prepare_latency(CudaCeiling *c, char *reason) {
-    static const struct {
-        const char *variant;
-        CudaCeilingRun *run;
-        CudaCeilingStep *check;
-    } rows[] = {{"launch", run_launches, check_counts},
-                {"launch and wait", run_launch_and_wait, check_counts},
-                {"cooperative launch", run_cooperative, check_counts},
-                {"graph", run_graph, check_counts},
-                {"graph, dependent", run_graph, check_counts},
-                {"event", run_event, check_wait},
-                {"idle stream", run_idle, check_wait},
-                {"4 bytes to host", run_small_copy, check_number},
-                {"allocate and free", run_allocate, check_memory},
-                {"allocate from pool", run_pool, check_memory},
-                {"barrier of a block", cuda_ceiling_run_kernel, check_counts},
-                {"barrier of the grid", run_cooperative, check_counts}};
-    if (cuda_row_has(c, "load, ") || cuda_row_is(c, "multiply-add, dependent"))
-        return cuda_ceiling_prepare_chase(c, reason);
-    size_t row = 0;
-    while (!cuda_row_is(c, rows[row].variant)) row++;
-    c->run = rows[row].run;
-    c->check = rows[row].check;
+    const Call *call = calls;
+    while (!cuda_row_is(c, call->variant)) call++;
+    if (!call->check) return cuda_ceiling_prepare_chase(c, reason);
+    c->run = call->run ? call->run : cuda_ceiling_run_kernel;
+    c->check = call->check;
     c->release = release;
     c->arguments.n = c->n;
     c->arguments.counts = cuda_ceiling_take(c, 3 * sizeof *c->arguments.counts, reason);

@@ -112,27 +112,10 @@ static double after_tensor(int64_t chain, int n_chains, int64_t n_steps) {
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */
 
+#define ROW(how_, group_, variant_, ...) {variant_, MD_CEILING_HOW how_},
+
 static const Operation operations[] = {
-    {"divide", "k_operations_divide", 4, 0, step_divide, NULL},
-    {"divide, fast", "k_operations_divide_fast", 4, 0, step_divide_fast, NULL},
-    {"square root", "k_operations_sqrt", 4, 0, step_sqrt, NULL},
-    {"square root, by rsqrtf", "k_operations_sqrt_rsqrt", 4, 0, step_sqrt_rsqrt, NULL},
-    {"rsqrtf", "k_operations_rsqrt", 4, 0, step_rsqrt, NULL},
-    {"sine, fast", "k_operations_sin_fast", 4, 0, step_sin_fast, NULL},
-    {"sine", "k_operations_sin", 4, 0, step_sin, NULL},
-    {"sine, slow path", "k_operations_sin_slow", 1, 0, NULL, NULL},
-    {"float to int and back", "k_operations_convert", 4, 0, step_convert, NULL},
-    {"constant in double", "k_operations_constant_double", 4, 0, step_double, NULL},
-    {"constant in float", "k_operations_constant_float", 4, 0, step_float, NULL},
-    {"integer multiply-add", "k_operations_multiply", 4, 0, step_multiply, NULL},
-    {"integer divide", "k_operations_divide_whole", 4, 0, step_divide_whole, NULL},
-    {"integer modulo", "k_operations_modulo", 4, 0, step_modulo, NULL},
-    {"integer modulo, 1024", "k_operations_modulo_1024", 4, 0, step_modulo, NULL},
-    {"popcount", "k_operations_popcount", 4, 0, step_popcount, NULL},
-    {"shuffle", "k_operations_shuffle", 4, 0, NULL, after_shuffle},
-    {"ballot and popcount", "k_operations_ballot", 4, 0, NULL, after_ballot},
-    {"half2 multiply-add", "k_operations_half2", 8, 53, NULL, after_half2},
-    {"tensor cores", "k_operations_tensor", 2, 80, NULL, after_tensor},
+#include "microbench/host/rows_operations.def"
 };
 
 static const Operation *operation_of(const MdCeiling *row) {

@@ -23,23 +23,10 @@ typedef struct Rung {
     Finish finish;
 } Rung;
 
+#define ROW(how_, group_, variant_, ...) {variant_, MD_CEILING_HOW how_},
+
 static const Rung rungs[] = {
-    {"global atomics", "reduction", "k_reduction_atomics", false, ATOMIC},
-    {"global memory", "reduction", "k_reduction_global", false, TWO_PASSES},
-    {"interleaved", "reduction", "k_reduction_interleaved", false, TWO_PASSES},
-    {"strided", "reduction", "k_reduction_strided", false, TWO_PASSES},
-    {"sequential", "reduction", "k_reduction_sequential", false, TWO_PASSES},
-    {"dynamic shared", "reduction", "k_reduction_dynamic", false, TWO_PASSES},
-    {"syncwarp", "reduction", "k_reduction_syncwarp", false, TWO_PASSES},
-    {"shuffle", "reduction", "k_reduction_shuffle", false, TWO_PASSES},
-    {"cooperative groups", "reduction_groups", "k_reduction_groups", false, TWO_PASSES},
-    {"shuffle, atomic finish", "reduction", "k_reduction_atomic_finish", false, ATOMIC},
-    {"several a thread", "reduction", "k_reduction_several", true, TWO_PASSES},
-    {"several, allocated each time", "reduction", "k_reduction_several", true, ALLOCATED},
-    {"several, static scratch", "reduction", "k_reduction_several", true, TWO_PASSES},
-    {"several, last block", "reduction", "k_reduction_last_block", true, ITSELF},
-    {"several, float4", "reduction", "k_reduction_vector", true, TWO_PASSES},
-    {"several, CUB", "reduction_cub", "k_reduction_cub", true, TWO_PASSES},
+#include "microbench/host/rows_reduction.def"
 };
 
 static const Rung *rung_of(const CudaCeiling *c) {

@@ -46,8 +46,7 @@ bool md_ceiling_is_named(const MdCeiling *row, const char *name) {
 }
 
 const MdCeiling *md_ceiling_row(int k) {
-    const MdCeiling *const tables[] = {md_ceilings_cpu, md_ceilings_cuda_memory, md_ceilings_cuda_compute,
-                                       md_ceilings_cuda_host, md_ceilings_cuda_peers};
+    const MdCeiling *const tables[] = {md_ceilings_cpu, md_ceilings_cuda};
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
         for (const MdCeiling *row = tables[t]; row->variant; row++)
             if (k-- == 0) return row;

@@ -76,8 +76,24 @@ double md_ceiling_figure(const MdCeiling *row, double n_elements, double seconds
 /* --list-ceilings. */
 void md_ceilings_print(FILE *stream, MdListFormat format);
 
-/* Inside: rows of a backend, ended by one without a name. */
-extern const MdCeiling md_ceilings_cpu[], md_ceilings_cuda_memory[], md_ceilings_cuda_compute[],
-    md_ceilings_cuda_host[], md_ceilings_cuda_peers[];
+/* Inside: rows of a backend, ended by one without a name. They stand in rows_*.def, as ROW(how, group, variant, ...): the rest
+ * as below, and last what is seldom given. The file that runs a row includes it as well, for `how`: of the cpu the kernel; of a
+ * GPU in brackets what that file needs to know, () where the name says it. */
+extern const MdCeiling md_ceilings_cpu[], md_ceilings_cuda[];
+#define MD_CEILING_HOW(...) __VA_ARGS__
+#define MD_CEILING_ROW(backend_, group_, variant_, unit_, bytes_, operations_, size_, quick_size_, dimension_,         \
+                       parameter_, shows_, ...)                                                                        \
+    {.backend = backend_,                                                                                              \
+     .group = group_,                                                                                                  \
+     .variant = variant_,                                                                                              \
+     .unit = unit_,                                                                                                    \
+     .bytes = bytes_,                                                                                                  \
+     .operations = operations_,                                                                                        \
+     .size = size_,                                                                                                    \
+     .quick_size = quick_size_,                                                                                        \
+     .dimension = dimension_,                                                                                          \
+     .parameter = parameter_,                                                                                          \
+     .shows = shows_,                                                                                                  \
+     .check = __VA_ARGS__},
 
 #endif

@@ -1,0 +1,23 @@
+/* The rows of a GPU. An element of the arrays is a float of 4 bytes.
+ *
+ * Sizes: an array of 2^25 floats is 128 MiB, and so are the sectors that strides touch; rows that mean main memory alone grow
+ * with the L2 of the GPU. Threads are those that the GPU holds at once, where every thread has elements of its own. Sizes of
+ * --quick are odd where kernels have edges to get right. */
+#include "microbench/host/table.h"
+
+#define ROW(how_, ...) MD_CEILING_ROW("cuda", __VA_ARGS__)
+
+enum { ARRAY = 1 << 25, L2_ARRAY = 1 << 20, TRANSFER = 1 << 24, PICTURE = 76 * 62 }; /* a picture: of pixels */
+
+const MdCeiling md_ceilings_cuda[] = {
+#include "microbench/host/rows_memory.def"
+#include "microbench/host/rows_reduction.def"
+#include "microbench/host/rows_tables.def"
+#include "microbench/host/rows_compute.def"
+#include "microbench/host/rows_operations.def"
+#include "microbench/host/rows_matrix.def"
+#include "microbench/host/rows_transfer.def"
+#include "microbench/host/rows_latency.def"
+#include "microbench/host/rows_random.def"
+#include "microbench/host/rows_peers.def"
+    {0}};
