@@ -194,11 +194,13 @@ static void test_ranking(Setup *s) {
 }
 
 static void test_quantile(void) {
-    const double sorted[] = {1, 2, 3, 5, 9};
+    const double values[] = {5, 2, 3, 1, 9}, medians[] = {5, 3.5, 3, 2.5, 3};
     check_context("quantiles");
-    CHECK_NEAR(md_bench_median(sorted, 5), 3, 0);
-    CHECK_NEAR(md_bench_median(sorted, 4), 2.5, 0);
-    CHECK_NEAR(md_bench_median(sorted, 1), 1, 0);
+    for (int n = 1; n <= 5; n++) {
+        double low, median, high;
+        CHECK_NEAR(md_bench_summarize(values, n, &low, &median, &high), 1 - 2 * pow(0.5, n), 1e-12);
+        CHECK(median == medians[n - 1] && low == (n == 1 ? 5 : n < 4 ? 2 : 1) && high == (n < 5 ? 5 : 9));
+    }
     /* Tables of the binomial distribution: 11 values, 1 - 2 (1 + 11) / 2048; with the third ones it would be 0.935. */
     static const struct {
         int n, k;

@@ -56,11 +56,6 @@ static bool is_chosen(const MdCeiling *row, const char *backend, const MdCeiling
     return chosen && strcmp(row->backend, backend) == 0;
 }
 
-static int compare_reals(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 bool md_ceilings_agree(const MdComm *comm, bool holds, char reason[MD_CEILING_REASON]) {
     typedef struct Answer {
         bool holds;
@@ -128,17 +123,14 @@ static void time_rounds(const Tour *t, void *prepared, MdCeilingResult *result) 
 
 /* Median and interval of the rounds; of one there is no interval. */
 static void summarize(MdCeilingResult *result) {
-    const int n = result->n_rounds;
-    double sorted[MD_CEILING_ROUNDS];
-    memcpy(sorted, result->samples, sizeof sorted);
-    qsort(sorted, (size_t)n, sizeof sorted[0], compare_reals);
-    const int k = md_bench_interval(n, &result->confidence);
     const double n_elements = result->of.n_elements, least = 1e-12; /* a clock may show no time at all */
-    result->seconds = fmax(md_bench_median(sorted, n), least);
+    double low, high;
+    result->confidence = md_bench_summarize(result->samples, result->n_rounds, &low, &result->seconds, &high);
+    result->seconds = fmax(result->seconds, least);
     result->figure = md_ceiling_figure(result->of.row, n_elements, result->seconds);
-    if (n == 1) return;
-    const double a = md_ceiling_figure(result->of.row, n_elements, fmax(sorted[k - 1], least));
-    const double b = md_ceiling_figure(result->of.row, n_elements, fmax(sorted[n - k], least));
+    if (result->n_rounds == 1) return;
+    const double a = md_ceiling_figure(result->of.row, n_elements, fmax(low, least));
+    const double b = md_ceiling_figure(result->of.row, n_elements, fmax(high, least));
     result->figure_low = fmin(a, b);
     result->figure_high = fmax(a, b);
 }

@@ -31,8 +31,6 @@ static int compare_reals(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-double md_bench_median(const double *sorted, int n) { return 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]); }
-
 int md_bench_interval(int n, double *confidence) {
     double below = ldexp(1, -n), term = below; /* probability that fewer than k values lie below the median */
     int k = 1;
@@ -45,15 +43,16 @@ int md_bench_interval(int n, double *confidence) {
     }
 }
 
-/* Median and interval of the values of all rounds. */
-static void summarize(const double values[MD_BENCH_ROUNDS], double *low, double *median, double *high) {
-    double sorted[MD_BENCH_ROUNDS], confidence;
-    memcpy(sorted, values, sizeof sorted);
-    qsort(sorted, MD_BENCH_ROUNDS, sizeof sorted[0], compare_reals);
-    const int k = md_bench_interval(MD_BENCH_ROUNDS, &confidence);
+double md_bench_summarize(const double *values, int n, double *low, double *median, double *high) {
+    double *sorted = md_alloc((size_t)n, sizeof *sorted, "times"), confidence;
+    memcpy(sorted, values, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_reals);
+    const int k = md_bench_interval(n, &confidence);
     *low = sorted[k - 1];
-    *median = md_bench_median(sorted, MD_BENCH_ROUNDS);
-    *high = sorted[MD_BENCH_ROUNDS - k];
+    *median = 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
+    *high = sorted[n - k];
+    md_free(sorted);
+    return confidence;
 }
 
 /* Steps that move nothing: the arithmetic of a time step so short that the configuration stands still, and a list that
@@ -130,7 +129,7 @@ static void stop(const MdRecord *record, const MdBenchStage *stage, Runner *r) {
             work.bytes += more.bytes;
             work.flops += more.flops;
         }
-        summarize(c->samples, &c->seconds_low, &c->seconds, &c->seconds_high);
+        md_bench_summarize(c->samples, MD_BENCH_ROUNDS, &c->seconds_low, &c->seconds, &c->seconds_high);
         c->figures = md_figures_of_work(work, c->seconds);
         c->state = MD_BENCH_TIMED;
     }
@@ -144,8 +143,8 @@ static void stop(const MdRecord *record, const MdBenchStage *stage, Runner *r) {
 static void compare_with(const MdBenchCase *base, MdBenchCase *c) {
     double ratios[MD_BENCH_ROUNDS], low, high;
     for (int k = 0; k < MD_BENCH_ROUNDS; k++) ratios[k] = base->samples[k] / c->samples[k];
-    summarize(ratios, &c->ratio_low, &c->ratio, &c->ratio_high);
-    summarize(base->samples, &low, &c->base_seconds, &high);
+    md_bench_summarize(ratios, MD_BENCH_ROUNDS, &c->ratio_low, &c->ratio, &c->ratio_high);
+    md_bench_summarize(base->samples, MD_BENCH_ROUNDS, &low, &c->base_seconds, &high);
 }
 
 static void run_rounds(const MdBackendOps *ops, const MdBenchStage *stage, Runner *runners, int n, MdRandom *random) {

@@ -7,8 +7,8 @@
 /* Checks every case that is ready, then times those that passed. */
 void md_bench_measure(const MdRecord *record, const MdBenchStage *stage, const MdSystem *system, MdBenchCases *cases);
 
-/* The median of n sorted values. */
-double md_bench_median(const double *sorted, int n);
+/* The median of n values and its interval; returns the confidence that this has. */
+double md_bench_summarize(const double *values, int n, double *low, double *median, double *high);
 
 /* The interval of the median from order statistics, free of any distribution: the k-th and the (n + 1 - k)-th of n sorted
  * values, the narrowest that holds the true median with at least 95 % probability (1 and n where n is too small for that).
