@@ -1,28 +1,26 @@
-/* The option table as data, made from options.def and choices.h. */
+/* The option table as data, made from options.def and choices.def. */
 #include "deck/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD(name, word, ...) word,
+#define X(name, word, ...)   word,
+#define FORM                 X
+#define BATH                 X
+#define CHOICES(set, values) static const char *const words_##set[] = {values NULL};
+#include "deck/choices.def"
+CHOICES(NONE, )
+CHOICES(SHIFT, MD_SHIFTS(X))
+
 #define OPTION(section, key, type, value, low, high, set, unit, kind, help)                                            \
-    {#section,                                                                                                         \
-     #key,                                                                                                             \
-     #section "." #key,                                                                                                \
-     MD_TYPE_##type,                                                                                                   \
-     value,                                                                                                            \
-     low,                                                                                                              \
-     high,                                                                                                             \
-     (const char *const[]){MD_CHOICES_##set(WORD) NULL},                                                               \
-     unit,                                                                                                             \
-     MD_KIND_##kind,                                                                                                   \
-     help,                                                                                                             \
-     offsetof(MdConfig, section##_##key)},
+    {#section,       #key,        #section "." #key,                                                                   \
+     MD_TYPE_##type, value,       low,                                                                                 \
+     high,           words_##set, unit,                                                                                \
+     MD_KIND_##kind, help,        offsetof(MdConfig, section##_##key)},
 static const MdOptionRow rows[MD_N_OPTIONS] = {
 #include "deck/options.def"
 };
 #undef OPTION
-#undef WORD
 
 const MdOptionRow *md_option_row(int option) {
     md_require(option >= 0 && option < MD_N_OPTIONS);

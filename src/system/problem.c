@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "deck/table.h"
 
 static bool is_given(const MdProblems *problems, int option) {
     return strcmp(md_deck_origin(problems->deck, option), "default") != 0;
@@ -49,10 +50,4 @@ MdStatus md_problem_spread(const MdProblems *problems, int option, const MdRealL
     return MD_OK;
 }
 
-const char *md_start_word(int start) {
-#define WORD(name, word)                                                                                               \
-    case MD_START_##name: return word;
-    switch (start) { MD_CHOICES_START(WORD) }
-#undef WORD
-    md_panic("no start has the number %d", start);
-}
+const char *md_start_word(int start) { return md_option_row(MD_OPTION_system_start)->words[start]; }

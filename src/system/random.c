@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "deck/choices.h"
+#include "deck/table.h"
 #include "physics/philox.h"
 #include "system/random_source.h"
 
@@ -29,20 +29,12 @@ uint64_t md_random_stream_seed(uint64_t seed, int stream) {
     return z ^ z >> 31;
 }
 
-static const char *generator_word(int generator) {
-#define WORD(name, word)                                                                                               \
-    case MD_GENERATOR_##name: return word;
-    switch (generator) { MD_CHOICES_GENERATOR(WORD) }
-#undef WORD
-    md_panic("no generator has the number %d", generator);
-}
-
 MdStatus md_random_check(const MdRandomSource *source, int generator, MdErrors *errors) {
     if (source || generator == MD_GENERATOR_PHILOX) return MD_OK;
     return md_fail(errors, MD_ERROR_INPUT,
                    "system.generator: %s comes from cuRAND, and this program was built without the CUDA toolkit: "
                    "take system.generator = philox, or build with a toolkit (a GPU is not needed)",
-                   generator_word(generator));
+                   md_option_row(MD_OPTION_system_generator)->words[generator]);
 }
 
 MdRandom *md_random_create(const MdRandomSource *source, int generator, uint64_t seed, int stream, MdErrors *errors) {

@@ -7,7 +7,7 @@
 #include "backends/backends.h"
 #include "base/memory.h"
 #include "check.h"
-#include "deck/choices.h"
+#include "deck/table.h"
 #include "state.h"
 #include "system/random_source.h"
 
@@ -80,9 +80,8 @@ int main(void) {
         printf("skipped: %s\n", reason);
         return CHECK_SKIPPED;
     }
-#define TEST(name, word) test_chunks(MD_GENERATOR_##name, word);
-    MD_CHOICES_GENERATOR(TEST)
-#undef TEST
+    const char *const *words = md_option_row(MD_OPTION_system_generator)->words;
+    for (int generator = 0; words[generator]; generator++) test_chunks(generator, words[generator]);
     test_system("philox");
     test_system("xorwow");
     test_system("mrg32k3a");
