@@ -17,9 +17,6 @@
 #define MD_PLAIN_THREADS MD_BOUND_THREADS
 #endif
 
-/* Forces are added to what stands there by atomics: they must be zero before. */
-constexpr bool forces_add = is_half || is_summed_in_memory;
-
 __device__ inline bool is_too_old(const CudaArguments &a, const unsigned *moved_sq) {
     return MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK &&
            __uint_as_float(*(const volatile unsigned *)moved_sq) > a.stale_sq;
@@ -58,31 +55,29 @@ __device__ inline int force_blocks(const CudaArguments &a) {
     return (int)((a.n_force_items + items_of_block - 1) / items_of_block);
 }
 
-/* Kernels that have a row for each atom, and so its force in one place. */
-template <bool ENERGY, class Finish>
-__device__ inline void force_block_rows(const CudaArguments &a, const PairParameters *pairs, int block,
-                                        Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
-    if constexpr (MD_SW_force_kernel == MD_KERNEL_BRICK) force_block_brick<ENERGY>(a, pairs, block, sums, from, finish);
-    else force_block_list<ENERGY>(a, pairs, block, sums, from, finish);
+/* Kernels that have a row for each atom, and so its force in one place. Positions come `from` there. */
+template <class Visitor>
+__device__ inline void force_block_rows(const CudaArguments &a, const PairParameters *pairs, int block, int64_t from,
+                                        Visitor &visitor) {
+    if constexpr (MD_SW_force_kernel == MD_KERNEL_BRICK) force_block_brick(a, pairs, block, from, visitor);
+    else force_block_list(a, pairs, block, from, visitor);
 }
 
 /* What block number `block` of the grid does; every thread of the block must come here. May be called several times in
- * one launch. sums grow by the pairs of this thread, each of which another may have, too (has_both_directions). */
-template <bool ENERGY>
-__device__ inline void force_block(const CudaArguments &a, const PairParameters *pairs, int block,
-                                   Sum (&sums)[CUDA_PAIR_TOTALS]) {
+ * one launch. The visitor gets the pairs of this thread, each of which another may have, too (has_both_directions). */
+template <class Visitor>
+__device__ inline void force_block(const CudaArguments &a, const PairParameters *pairs, int block, Visitor &visitor) {
     constexpr int kernel = MD_SW_force_kernel;
     if constexpr (kernel == MD_KERNEL_PAIRS) {
-        force_block_pairs<ENERGY>(a, pairs, block, sums);
+        force_block_pairs(a, pairs, block, visitor);
     } else if constexpr (kernel == MD_KERNEL_PAIRS_TILED) {
-        force_block_tiled<ENERGY>(a, pairs, block, sums);
+        force_block_tiled(a, pairs, block, visitor);
     } else if constexpr (kernel == MD_KERNEL_CELL) {
-        force_block_cell<ENERGY>(a, pairs, block, sums);
+        force_block_cell(a, pairs, block, visitor);
     } else if constexpr (kernel == MD_KERNEL_CLUSTER) {
-        force_block_cluster<ENERGY>(a, pairs, block, sums);
+        force_block_cluster(a, pairs, block, visitor);
     } else {
-        KeepForce keep = {a};
-        force_block_rows<ENERGY>(a, pairs, block, sums, 0, keep);
+        force_block_rows(a, pairs, block, 0, visitor);
     }
 }
 

@@ -11,9 +11,9 @@
 #include "cuda/kernels/pair.cuh"
 
 /* The atoms of slots begin to before end with atom i of this lane (counts: there is one). stage: of this warp. */
-template <bool ENERGY>
+template <class Visitor>
 __device__ inline void add_cell(const CudaArguments &a, const PairParameters *row, const Atom &own, int i, bool counts,
-                                int begin, int end, Atom *stage, Vec3<Pair> *force, Sum (&sums)[CUDA_PAIR_TOTALS]) {
+                                int begin, int end, Atom *stage, typename Visitor::Row *sum, Visitor &visitor) {
     const int lane = (int)threadIdx.x % 32;
     for (int first = begin; first < end; first += 32) {
         __syncwarp(); /* the atoms before have been read by all lanes */
@@ -22,14 +22,14 @@ __device__ inline void add_cell(const CudaArguments &a, const PairParameters *ro
         const int size = min(32, end - first);
 #pragma unroll unroll
         for (int k = 0; k < size; k++)
-            add_pair<ENERGY>(a, row, own.v, stage[k], first + k, counts && first + k != i, force, sums);
+            add_pair(a, row, own.v, stage[k], first + k, counts && first + k != i, sum, visitor);
     }
 }
 
 /* Block `block` of MD_BLOCK / 32 cells. */
-template <bool ENERGY>
+template <class Visitor>
 __device__ inline void force_block_cell(const CudaArguments &a, const PairParameters *pairs, int block,
-                                        Sum (&sums)[CUDA_PAIR_TOTALS]) {
+                                        Visitor &visitor) {
     MD_DYNAMIC_SHARED(Atom, s_atoms); /* [MD_BLOCK] */
     const CudaGrid &grid = a.grid;
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, c = block * (MD_BLOCK / 32) + warp;
@@ -38,12 +38,12 @@ __device__ inline void force_block_cell(const CudaArguments &a, const PairParame
     for (int first = begin; first < end; first += 32) {
         const int i = first + lane;
         const Atom own = fetch_atom(a.now, min(i, end - 1));
-        Vec3<Pair> force = {0, 0, 0};
+        typename Visitor::Row sum = {};
         for_cells_around(grid, c, [&](int other) {
-            add_cell<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own, i, i < end, cell_begin(a, other),
-                             cell_end(a, other), s_atoms + 32 * warp, &force, sums);
+            add_cell(a, &pairs[own.type * MD_N_TYPES], own, i, i < end, cell_begin(a, other), cell_end(a, other),
+                     s_atoms + 32 * warp, &sum, visitor);
         });
-        if (i < end) finish_force(a, i, whole_force(pairs, force));
+        if (i < end) visitor.finish(i, visitor.whole(pairs, sum));
     }
 }
 

@@ -12,16 +12,16 @@
 constexpr int cluster_lanes = 32 / CUDA_CLUSTER; /* atoms of j in a turn */
 
 /* Block `block` of MD_BLOCK / 32 clusters. */
-template <bool ENERGY>
+template <class Visitor>
 __device__ inline void force_block_cluster(const CudaArguments &a, const PairParameters *pairs, int block,
-                                           Sum (&sums)[CUDA_PAIR_TOTALS]) {
+                                           Visitor &visitor) {
     const int lane = (int)threadIdx.x % 32, c = block * (MD_BLOCK / 32) + (int)threadIdx.x / 32;
     if (c >= a.list.n_rows) return; /* the whole warp */
     const int i = c * CUDA_CLUSTER + lane % CUDA_CLUSTER, last = stored_atoms(a) - 1;
     const Atom own = fetch_atom(a.now, min(i, last));
     const int32_t *row = (const int32_t *)a.list.entries + c * a.list.row_stride;
     const int count = a.list.counts[c];
-    Vec3<Pair> force = {0, 0, 0};
+    typename Visitor::Row sum = {};
 #pragma unroll unroll
     for (int k = 0; k < count; k++) {
         const int first = row[k * a.list.entry_stride] * CUDA_CLUSTER + lane / CUDA_CLUSTER;
@@ -29,16 +29,12 @@ __device__ inline void force_block_cluster(const CudaArguments &a, const PairPar
         for (int turn = 0; turn < CUDA_CLUSTER; turn += cluster_lanes) {
             const int j = first + turn;
             /* The last cluster may have fewer atoms than places. */
-            add_pair<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own.v, fetch_atom(a.now, min(j, last)), j,
-                             i <= last && j <= last && j != i, &force, sums);
+            add_pair(a, &pairs[own.type * MD_N_TYPES], own.v, fetch_atom(a.now, min(j, last)), j,
+                     i <= last && j <= last && j != i, &sum, visitor);
         }
     }
-    for (int distance = CUDA_CLUSTER; distance < 32; distance *= 2) { /* over the lanes of an atom */
-        force.x += __shfl_xor_sync(whole_warp, force.x, distance);
-        force.y += __shfl_xor_sync(whole_warp, force.y, distance);
-        if (MD_DIMENSION == 3) force.z += __shfl_xor_sync(whole_warp, force.z, distance);
-    }
-    if (lane < CUDA_CLUSTER && i <= last) finish_force(a, i, whole_force(pairs, force));
+    for (int distance = CUDA_CLUSTER; distance < 32; distance *= 2) add_lane(&sum, distance); /* those of an atom */
+    if (lane < CUDA_CLUSTER && i <= last) visitor.finish(i, visitor.whole(pairs, sum));
 }
 
 #endif

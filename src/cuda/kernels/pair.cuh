@@ -39,7 +39,7 @@ constexpr bool is_half = has_rows && MD_SW_neighbor_list == MD_LIST_HALF;
 /* Otherwise each pair is computed from both sides: sums over pairs are halved, in one place (k_force_energy). */
 constexpr bool has_both_directions = !is_half;
 
-/* With one type all pairs have a factor in common, which waits until they are added up (whole_force). A shift of the force
+/* With one type all pairs have a factor in common, which waits until they are added up (Forces::whole). A shift of the force
  * has none, and half lists hand each pair on at once. */
 constexpr bool has_common_factor = MD_N_TYPES == 1 && !MD_SHIFTS_FORCE(MD_SHIFT) && !is_half;
 
@@ -71,77 +71,125 @@ __device__ inline void add_force(const CudaArguments &a, int64_t i, const Vec3<P
     MD_COUNT_ADD(CUDA_COUNT_ATOMICS, MD_DIMENSION);
 }
 
-/* The pair of an atom, whose row of the table is row, with atom j of that type, d away from it: force on the former, and
- * sums. counts: false for what is no pair (an atom and itself, padding). */
-template <bool ENERGY>
+/* Threads that share a row. */
+constexpr bool is_split = MD_SW_force_kernel == MD_KERNEL_LIST_SPLIT;
+constexpr int threads_per_atom =
+    is_split || MD_SW_force_kernel == MD_KERNEL_BRICK ? 1 << MD_SW_force_threads_per_atom : 1;
+
+/* Forces are added to what stands there by atomics: they must be zero before. */
+constexpr bool is_summed_in_memory = is_split && MD_SW_force_partial_sums == MD_PARTIAL_SUMS_ATOMIC;
+constexpr bool forces_add = is_half || is_summed_in_memory;
+
+/* --- visitors ---------------------------------------------------------------------------------------------------------
+ *
+ * The loops over rows of neighbours do not know what is computed from the pairs: they hand each pair to a visitor, their
+ * template argument. Each thread has an object of it, with
+ *
+ *   Row                                    the type of the sum of a row: a number or a Vec3. It begins at 0.
+ *   visit(pair, d, r_sq, j, inside, &sum)  adds the pair with atom j, at distance d, if it is inside the cutoff. In half lists
+ *                                          a pair stands in one row, and this also adds to atom j. inside is an int: a bool
+ *                                          passed on takes a byte, and instructions to fill and test it.
+ *   whole(pairs, sum)                      a thread's part of the sum, after its last pair
+ *   prepare(i)                             called before row i (bricks only)
+ *   finish(i, sum)                         takes the sum of row i: by one thread, or by each with its part (is_summed_in_memory) */
+struct VisitorBase {
+    const CudaArguments &a;
+    template <class Row> __device__ Row whole(const PairParameters *, const Row &sum) const { return sum; }
+    __device__ void prepare(int) const {}
+};
+
+/* Forces, which go to memory. */
+struct Forces : VisitorBase {
+    typedef Vec3<Pair> Row;
+
+    /* Returns the force over the distance, less the factor that all pairs have in common. */
+    __device__ Pair visit(const PairParameters *pair, const Vec3<Pair> &d, Pair r_sq, int64_t j, int inside,
+                          Vec3<Pair> *force) const {
+        Pair f = has_common_factor ? md_pair_force_unit(pair, r_sq) : md_pair_force_at(pair, r_sq, MD_SHIFT);
+        /* opaque: else compilers branch around it where they like, pair after pair */
+        if constexpr (!is_branching) f = opaque(f);
+        if (is_branching || inside) {
+            force->x += f * d.x;
+            force->y += f * d.y;
+            if (MD_DIMENSION == 3) force->z += f * d.z;
+        }
+        if (is_half && inside) add_force(a, j, Vec3<Pair>{-f * d.x, -f * d.y, -f * d.z});
+        return f;
+    }
+
+    /* With the factor that visit has left out. */
+    __device__ Vec3<Pair> whole(const PairParameters *pairs, const Vec3<Pair> &sum) const {
+        if constexpr (has_common_factor) {
+            const Pair factor = pairs->p[0];
+            return Vec3<Pair>{factor * sum.x, factor * sum.y, factor * sum.z};
+        } else {
+            return sum;
+        }
+    }
+
+    __device__ void finish(int64_t i, const Vec3<Pair> &force) const {
+        if constexpr (forces_add) add_force(a, i, force);
+        else store<Pair>(a.now.force, i, force, Pair(0));
+    }
+};
+
+/* Energies and virial as well, which the kernel adds up over all rows of the thread. */
+struct ForcesAndEnergies : Forces {
+    Sum (&sums)[CUDA_PAIR_TOTALS];
+
+    __device__ void visit(const PairParameters *pair, const Vec3<Pair> &d, Pair r_sq, int64_t j, int inside,
+                          Vec3<Pair> *force) {
+        const Pair f = Forces::visit(pair, d, r_sq, j, inside, force);
+        if (!inside) return;
+        add(sums[CUDA_POTENTIAL], (double)md_pair_energy_at(pair, r_sq, MD_SHIFT));
+        add(sums[CUDA_TRUNCATION], (double)pair->truncation);
+        add(sums[CUDA_VIRIAL], (double)((has_common_factor ? f * pair->p[0] : f) * r_sq));
+        add(sums[CUDA_PAIRS], 1);
+    }
+};
+
+/* Hands a visitor the pair of an atom, whose row of the table is row, with atom j of that type, d away from it. counts: false for
+ * what is no pair (an atom and itself, padding). */
+template <class Visitor>
 __device__ inline void add_pair_at(const CudaArguments &a, const PairParameters *row, const Vec3<Pair> &d, int type,
-                                   int64_t j, bool counts, Vec3<Pair> *force, Sum (&sums)[CUDA_PAIR_TOTALS]) {
+                                   int64_t j, bool counts, typename Visitor::Row *sum, Visitor &visitor) {
     const Pair r_sq = squared(d);
     const PairParameters *pair = &row[type];
     const bool inside = counts && r_sq < pair->cutoff_sq;
     if (counts) MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
     if (inside) MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
     if (is_branching && !inside) return;
-    Pair f = has_common_factor ? md_pair_force_unit(pair, r_sq) : md_pair_force_at(pair, r_sq, MD_SHIFT);
-    if constexpr (!is_branching) f = opaque(f); /* else compilers branch around it where they like, pair after pair */
-    if (is_branching || inside) {
-        force->x += f * d.x;
-        force->y += f * d.y;
-        if (MD_DIMENSION == 3) force->z += f * d.z;
-    }
-    if (is_half && inside) add_force(a, j, Vec3<Pair>{-f * d.x, -f * d.y, -f * d.z});
-    if (ENERGY && inside) {
-        add(sums[CUDA_POTENTIAL], (double)md_pair_energy_at(pair, r_sq, MD_SHIFT));
-        add(sums[CUDA_TRUNCATION], (double)pair->truncation);
-        add(sums[CUDA_VIRIAL], (double)((has_common_factor ? f * pair->p[0] : f) * r_sq));
-        add(sums[CUDA_PAIRS], 1);
-    }
+    visitor.visit(pair, d, r_sq, j, inside, sum);
 }
 
 /* The same for atoms at x and y, of which the nearest images count. */
-template <bool ENERGY>
+template <class Visitor>
 __device__ inline void add_pair(const CudaArguments &a, const PairParameters *row, const Vec3<Pair> &x, const Atom &y,
-                                int64_t j, bool counts, Vec3<Pair> *force, Sum (&sums)[CUDA_PAIR_TOTALS]) {
-    add_pair_at<ENERGY>(a, row, separation(a, x, y.v), y.type, j, counts, force, sums);
+                                int64_t j, bool counts, typename Visitor::Row *sum, Visitor &visitor) {
+    add_pair_at(a, row, separation(a, x, y.v), y.type, j, counts, sum, visitor);
 }
 
-/* What add_pair has added up, with the factor that it left out. */
-__device__ inline Vec3<Pair> whole_force(const PairParameters *pairs, const Vec3<Pair> &sum) {
-    if constexpr (has_common_factor) {
-        const Pair factor = pairs->p[0];
-        return Vec3<Pair>{factor * sum.x, factor * sum.y, factor * sum.z};
-    } else {
-        return sum;
-    }
+/* Adds up two parts of a row. */
+template <class T> __device__ inline void operator+=(Vec3<T> &sum, const Vec3<T> &part) {
+    sum.x += part.x;
+    sum.y += part.y;
+    sum.z += part.z;
 }
 
-/* The force of an atom, when all its pairs are added up: this thread has them all, or (half) all of its own row. */
-__device__ inline void finish_force(const CudaArguments &a, int64_t i, const Vec3<Pair> &force) {
-    if constexpr (is_half) add_force(a, i, force);
-    else store<Pair>(a.now.force, i, force, Pair(0));
+/* The other part is that of the lane whose number differs by `distance`. */
+template <class T> __device__ inline void add_lane(T *sum, int distance) {
+    *sum += __shfl_xor_sync(whole_warp, *sum, distance);
 }
-
-/* Threads that share a row. */
-constexpr bool is_split = MD_SW_force_kernel == MD_KERNEL_LIST_SPLIT;
-constexpr int threads_per_atom =
-    is_split || MD_SW_force_kernel == MD_KERNEL_BRICK ? 1 << MD_SW_force_threads_per_atom : 1;
+template <class T> __device__ inline void add_lane(Vec3<T> *sum, int distance) {
+    add_lane(&sum->x, distance);
+    add_lane(&sum->y, distance);
+    if (MD_DIMENSION == 3) add_lane(&sum->z, distance);
+}
 
 /* Adds up the parts of a row's threads, which are neighbours in a warp: all of them have the sum. Every thread of the warp
  * comes here. */
-__device__ inline void add_up_row(Vec3<Pair> *force) {
-    for (int distance = threads_per_atom / 2; distance > 0; distance /= 2) {
-        force->x += __shfl_xor_sync(whole_warp, force->x, distance);
-        force->y += __shfl_xor_sync(whole_warp, force->y, distance);
-        if (MD_DIMENSION == 3) force->z += __shfl_xor_sync(whole_warp, force->z, distance);
-    }
+template <class Row> __device__ inline void add_up_row(Row *sum) {
+    for (int distance = threads_per_atom / 2; distance > 0; distance /= 2) add_lane(sum, distance);
 }
-
-/* What becomes of it, for kernels that give each row's force to whoever asks: here it goes to memory. prepare(i) is called
- * before the force of row i is begun (bricks only). */
-struct KeepForce {
-    const CudaArguments &a;
-    __device__ void prepare(int) const {}
-    __device__ void operator()(int i, const Vec3<Pair> &force) { finish_force(a, i, force); }
-};
 
 #endif

@@ -331,7 +331,7 @@ mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : othe
 mutant("force brick: the end of a row is counted where it is read first", PAIRS_OF_QUAD, "(k + first_of_quad()) % CUDA_QUAD < n", "k < n", COUNTED)
 BEGINS = OF_BRICKS + " RowBegin begin_row("
 ROW_FORCE, ROW_PART, EACH_ROW, LATER_ROWS = (
-    OF_BRICKS + head for head in (" Vec3<Pair> part_of_force(", " RowPart part_of_row(", " void round_of_rows(", " void later_rows("))
+    OF_BRICKS + " " + head for head in ("typename Visitor::Row sum_of_part(", "RowPart part_of_row(", "void round_of_rows(", "void later_rows("))
 # A thread a row, which is long: two rounds of quads take turns, and a warp goes on to the end of its longest row.
 ALONE = tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")
 mutant("force brick: a double round for one quad is left out", ROW_FORCE, "most > 0;", "most > CUDA_QUAD;", BRICKS)
@@ -362,10 +362,10 @@ mutant("force brick: a thread behind the rows has one", BEGINS, "RowBegin begin 
 mutant("force brick: threads of a row walk the same", ROW_PART, "(int)threadIdx.x % threads_per_atom;", "0;", tests(SHARED_ROWS))
 mutant("force brick: rows of the next round in this one", EACH_ROW, "(int)threadIdx.x / threads_per_atom;", "(int)threadIdx.x;", tests(SHARED_ROWS))
 mutant("force brick: rounds of one thread a row", "cuda/kernels/bricks/force.cuh", "rows_of_round = MD_BLOCK / threads_per_atom", "rows_of_round = MD_BLOCK", tests(SHARED_ROWS + " launch.block_size=32"))
-mutant("force brick: parts are not added up", EACH_ROW, "add_up_row(&force);", "", tests(SHARED_ROWS))
+mutant("force brick: parts are not added up", EACH_ROW, "add_up_row(&sum);", "", tests(SHARED_ROWS))
 mutant("force brick: parts as long as their row", ROW_PART, " - part * CUDA_QUAD}", "}", tests(SHARED_ROWS))
 mutant("force brick: a double round for one quad of a part is left out", ROW_FORCE, "most > 0;", "most > (threads_per_atom > 1) * quad_step;", tests(SHARED_ROWS))
-mutant("force brick: forces of others", EACH_ROW, "finish(brick.begin + r,", "finish(r,", BRICKS)
+mutant("force brick: forces of others", EACH_ROW, "visitor.finish(brick.begin + r,", "visitor.finish(r,", BRICKS)
 mutant("force brick: the warp ends with its first row", ROW_FORCE, "most = most_of_warp(row.count)", "most = __shfl_sync(whole_warp, row.count, 0)", ALONE)
 mutant("force brick: the round before once more", ROW_FORCE, "quads_of_round(rest, 1)", "quads_of_round(rest, 0)", ALONE)
 mutant("force brick: no third round", ROW_FORCE, "most -= 2 * of_round", "most = 0", ALONE)

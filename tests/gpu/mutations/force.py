@@ -3,38 +3,38 @@ from .killers import *  # the words of the table
 
 # --- force -------------------------------------------------------------------------------------------------------------
 
-PAIR = "cuda/kernels/pair.cuh"
+PAIR, FORCES, ENERGIES = "cuda/kernels/pair.cuh", "cuda/kernels/pair.cuh struct Forces ", "cuda/kernels/pair.cuh struct ForcesAndEnergies "
 for kind, switch in (("branch", "force.cutoff_test=branch"), ("select", "force.cutoff_test=select")):
     mutant(f"add_pair {kind}: no cutoff", PAIR + " void add_pair_at(", "counts && r_sq < pair->cutoff_sq", "counts",
            tests(f"{LIST} {switch}"))
 mutant("add_pair: itself counts", PAIR + " void add_pair_at(", "counts && r_sq <", "r_sq <", tests("force.kernel=pairs"))
-mutant("add_pair: wrong sign", PAIR + " void add_pair_at(", "force->y += f * d.y;", "force->y -= f * d.y;", tests(LIST))
-mutant("add_pair: z does not count", PAIR + " void add_pair_at(", "if (MD_DIMENSION == 3) force->z", "if (false) force->z", tests(LIST))
-mutant("add_pair select: force beyond the cutoff", PAIR + " void add_pair_at(", "if (is_branching || inside) {", "if (true) {",
+mutant("add_pair: wrong sign", FORCES, "force->y += f * d.y;", "force->y -= f * d.y;", tests(LIST))
+mutant("add_pair: z does not count", FORCES, "if (MD_DIMENSION == 3) force->z", "if (false) force->z", tests(LIST))
+mutant("add_pair select: force beyond the cutoff", FORCES, "if (is_branching || inside) {", "if (true) {",
        tests(LIST + " force.cutoff_test=select"))
-mutant("add_pair: energy without shift", PAIR + " void add_pair_at(", "md_pair_energy_at(pair, r_sq, MD_SHIFT)", "md_pair_energy_at(pair, r_sq, MD_SHIFT_ENERGY)",
+mutant("add_pair: energy without shift", ENERGIES, "md_pair_energy_at(pair, r_sq, MD_SHIFT)", "md_pair_energy_at(pair, r_sq, MD_SHIFT_ENERGY)",
        tests(LIST, "3-D uneven, shift force"))
-mutant("add_pair: force without shift", PAIR + " void add_pair_at(", "md_pair_force_at(pair, r_sq, MD_SHIFT)", "md_pair_force_at(pair, r_sq, MD_SHIFT_NONE)",
+mutant("add_pair: force without shift", FORCES, "md_pair_force_at(pair, r_sq, MD_SHIFT)", "md_pair_force_at(pair, r_sq, MD_SHIFT_NONE)",
        tests(LIST, "3-D uneven, shift force"))
-mutant("add_pair: energy negated", PAIR + " void add_pair_at(", "md_pair_energy_at(pair,", "-md_pair_energy_at(pair,", tests(LIST))
-mutant("add_pair: no truncation", PAIR + " void add_pair_at(", "(double)pair->truncation", "0.0", tests(LIST, "3-D"))
-mutant("add_pair: virial without r", PAIR + " void add_pair_at(", "(double)((has_common_factor ? f * pair->p[0] : f) * r_sq)", "(double)f", tests(LIST))
-mutant("add_pair: the virial without the factor", PAIR + " void add_pair_at(", "has_common_factor ? f * pair->p[0] : f", "f", tests(LIST, "3-D"))
-mutant("whole_force: without the factor", PAIR + " Vec3<Pair> whole_force(", "if constexpr (has_common_factor)", "if constexpr (false)", tests(LIST, "3-D"))
-mutant("whole_force: z without the factor", PAIR + " Vec3<Pair> whole_force(", "factor * sum.z", "sum.z", tests(LIST, "3-D"))
+mutant("add_pair: energy negated", ENERGIES, "md_pair_energy_at(pair,", "-md_pair_energy_at(pair,", tests(LIST))
+mutant("add_pair: no truncation", ENERGIES, "(double)pair->truncation", "0.0", tests(LIST, "3-D"))
+mutant("add_pair: virial without r", ENERGIES, "(double)((has_common_factor ? f * pair->p[0] : f) * r_sq)", "(double)f", tests(LIST))
+mutant("add_pair: the virial without the factor", ENERGIES, "has_common_factor ? f * pair->p[0] : f", "f", tests(LIST, "3-D"))
+mutant("whole_force: without the factor", FORCES, "if constexpr (has_common_factor)", "if constexpr (false)", tests(LIST, "3-D"))
+mutant("whole_force: z without the factor", FORCES, "factor * sum.z", "sum.z", tests(LIST, "3-D"))
 mutant("whole_force: the factor twice", PAIR, "MD_N_TYPES == 1 && !MD_SHIFTS_FORCE(MD_SHIFT) && !is_half", "MD_N_TYPES == 1 && !is_half", tests(LIST, "3-D uneven, shift force"))
 mutant("whole_force: half lists without the factor", PAIR, "MD_N_TYPES == 1 && !MD_SHIFTS_FORCE(MD_SHIFT) && !is_half", "MD_N_TYPES == 1 && !MD_SHIFTS_FORCE(MD_SHIFT)", tests(LIST + " neighbor.list=half", "3-D"))
 for kernel, file, function in (("pairs", "pairs", "force_block_pairs"), ("pairs-tiled", "pairs", "force_block_tiled"), ("cell", "cell", "force_block_cell"),
                                ("cluster", "cluster", "force_block_cluster"), ("list", "list", "force_block_list")):
-    mutant(f"force {kernel}: the factor is left out", f"cuda/kernels/force_{file}.cuh void {function}(", "whole_force(pairs, force)", "force",
+    mutant(f"force {kernel}: the factor is left out", f"cuda/kernels/force_{file}.cuh void {function}(", "visitor.whole(pairs, sum)", "sum",
            tests(f"force.kernel={kernel}", "3-D"))
-mutant("force brick: the factor is left out", "cuda/kernels/bricks/force.cuh", "whole_force(pairs, force)", "force", tests("force.kernel=brick memory.sort=brick", "3-D"))
-mutant("add_pair: pairs not counted", PAIR + " void add_pair_at(", "add(sums[CUDA_PAIRS], 1);", "", tests(LIST))
+mutant("force brick: the factor is left out", "cuda/kernels/bricks/force.cuh", "visitor.whole(pairs, sum)", "sum", tests("force.kernel=brick memory.sort=brick", "3-D"))
+mutant("add_pair: pairs not counted", ENERGIES, "add(sums[CUDA_PAIRS], 1);", "", tests(LIST))
 HALF = LIST + " neighbor.list=half"
-mutant("half: same sign on the other atom", PAIR + " void add_pair_at(", "Vec3<Pair>{-f * d.x", "Vec3<Pair>{f * d.x", tests(HALF))
-mutant("half: the other atom gets nothing", PAIR + " void add_pair_at(", "if (is_half && inside) add_force", "if (false) add_force", tests(HALF))
-mutant("half: own row is written, not added", PAIR + " void finish_force(", "if constexpr (is_half) add_force(a, i, force);",
-       "if constexpr (is_half) store<Pair>(a.now.force, i, force, Pair(0));", tests(HALF))
+mutant("half: same sign on the other atom", FORCES, "Vec3<Pair>{-f * d.x", "Vec3<Pair>{f * d.x", tests(HALF))
+mutant("half: the other atom gets nothing", FORCES, "if (is_half && inside) add_force", "if (false) add_force", tests(HALF))
+mutant("half: own row is written, not added", FORCES, "if constexpr (forces_add) add_force(a, i, force);",
+       "if constexpr (is_summed_in_memory) add_force(a, i, force);", tests(HALF))
 for layout in LAYOUTS:
     mutant(f"add_force {layout}: wrong place", PAIR + " void add_force(", "is_aos ? 3 * i : is_vec4 ? 4 * i : i",
            "(is_aos ? 3 * i : is_vec4 ? 4 * i : i) + 1", tests(f"{HALF} memory.layout={layout}"))
@@ -75,13 +75,13 @@ for sums in ("atomic", "shared", "shuffle"):
     mutant(f"force list-split {sums}: threads walk the same", ROWS + " void force_block_list(", "k = (int)threadIdx.x % threads_per_atom;", "k = 0;", tests(split))
     mutant(f"force list-split {sums}: rows of the next block", ROWS + " void force_block_list(", "block * (MD_BLOCK / threads_per_atom)", "block * MD_BLOCK", tests(split))
 mutant("sum_row shared: one part too few", ROWS + " bool sum_row(", "k < threads_per_atom;", "k < threads_per_atom - 1;", tests(SPLIT + "shared"))
-mutant("sum_row shared: z is lost", ROWS + " bool sum_row(", "force->z += s_part[t + k].z;", "", tests(SPLIT + "shared"))
+mutant("sum_row shared: z is lost", ROWS + " bool sum_row(", "*sum += s_part[t + k];", "sum->x += s_part[t + k].x, sum->y += s_part[t + k].y;", tests(SPLIT + "shared"))
 mutant("sum_row shared: no barrier", ROWS + " bool sum_row(", "__syncthreads(); /* all parts", "/* all parts", barrier(SPLIT + "shared launch.block_size=256"))
 for kernel, switches in (("list-split", SPLIT + "shuffle"), ("brick", SHARED_ROWS)):
     mutant(f"add up row, {kernel}: one step too few", ADD_UP, "distance = threads_per_atom / 2;", "distance = threads_per_atom / 4;", tests(switches))
-    mutant(f"add up row, {kernel}: z is lost", ADD_UP, "if (MD_DIMENSION == 3) force->z", "if (false) force->z", tests(switches))
-mutant("sum_row atomic: stored, not added", ROWS + " void force_block_list(", "if constexpr (is_summed_in_memory) add_force(a, i, force);",
-       "if constexpr (is_summed_in_memory) store<Pair>(a.now.force, i, force, Pair(0));", tests(SPLIT + "atomic"))
+    mutant(f"add up row, {kernel}: z is lost", PAIR + " void add_lane(Vec3", "if (MD_DIMENSION == 3) add_lane", "if (false) add_lane", tests(switches))
+mutant("sum_row atomic: stored, not added", FORCES, "if constexpr (forces_add) add_force(a, i, force);",
+       "if constexpr (is_half) add_force(a, i, force);", tests(SPLIT + "atomic"))
 
 BLOCKS, OF_CELLS = "cuda/kernels/force_cell.cuh", "force.kernel=cell"
 mutant("force cell: the last atom of a cell is left out", BLOCKS + " void add_cell(", "k < size;", "k < size - 1;", tests(OF_CELLS))
@@ -100,7 +100,7 @@ mutant("force cluster: the last row is left out", CLUSTER + " void force_block_c
 mutant("force cluster: padding counts", CLUSTER + " void force_block_cluster(", "j <= last && ", "", tests(OF_CLUSTERS))
 mutant("force cluster: itself counts", CLUSTER + " void force_block_cluster(", "j <= last && j != i", "j <= last", tests(OF_CLUSTERS))
 mutant("force cluster: lanes are not all added", CLUSTER + " void force_block_cluster(", "distance < 32;", "distance < 16;", tests(OF_CLUSTERS))
-mutant("force cluster: z is lost", CLUSTER + " void force_block_cluster(", "if (MD_DIMENSION == 3) force.z", "if (false) force.z", tests(OF_CLUSTERS))
+mutant("force cluster: z is lost", CLUSTER + " void force_block_cluster(", "add_lane(&sum, distance);", "add_lane(&sum.x, distance), add_lane(&sum.y, distance);", tests(OF_CLUSTERS))
 ROWS_OF_CLUSTERS = "cuda/kernels/cluster.cuh"
 mutant("clusters: twice in a row", ROWS_OF_CLUSTERS + " bool is_listed(", "return __any_sync(whole_warp, found);", "return false && __any_sync(whole_warp, found);", tests(OF_CLUSTERS))
 mutant("clusters: one turn", ROWS_OF_CLUSTERS + " bool is_near(", "turn < CUDA_CLUSTER;", "turn < 32 / CUDA_CLUSTER;", tests(OF_CLUSTERS))
@@ -115,11 +115,11 @@ mutant("clusters: the last row is left out", ROWS_OF_CLUSTERS + " void search_cl
 FORCE = "cuda/kernels/force.cu"
 mutant("force energy: pairs counted twice", FORCE + " k_force_energy(", "halve(sums[q]);", "(void)0;", tests(LIST))
 mutant("force energy: half lists halved", FORCE + " k_force_energy(", "if constexpr (has_both_directions)", "if constexpr (true)", tests(HALF))
-mutant("force energy: forces are not stored", FORCE + " k_force_energy(", "force_block<true>(a, MD_PAIR_TABLE, block, sums);",
-       "if (blockIdx.x + 1 < gridDim.x) force_block<true>(a, MD_PAIR_TABLE, block, sums);", tests(LIST))
+mutant("force energy: forces are not stored", FORCE + " k_force_energy(", "force_block(a, MD_PAIR_TABLE, block, energies);",
+       "if (blockIdx.x + 1 < gridDim.x) force_block(a, MD_PAIR_TABLE, block, energies);", tests(LIST))
 mutant("force energy: a brick a block", FORCE + " k_force_energy(", "block < n_blocks;", "block < min(n_blocks, (int)gridDim.x);", tests(BRICK + " memory.brick_cells=1", MANY))
-mutant("force plain: the last block is left out", FORCE + " k_force_plain(", "force_block<false>",
-       "if (blockIdx.x + 1 < gridDim.x) force_block<false>",
+mutant("force plain: the last block is left out", FORCE + " k_force_plain(", "force_block(a,",
+       "if (blockIdx.x + 1 < gridDim.x) force_block(a,",
        tests(LIST + " launch.persistent=off launch.graph=off"))
 BEGIN = "cuda/kernels/force.cuh bool force_begin("
 mutant("force_begin: never stops", "cuda/kernels/force.cuh bool is_too_old(", "> a.stale_sq", "> 4 * a.stale_sq", rows(DEVICE, IN_MOTION))

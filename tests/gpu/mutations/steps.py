@@ -50,7 +50,7 @@ RESIDENT = "cuda/kernels/batches/step.cu"
 PERSISTENT = "launch.persistent=on launch.fuse=on neighbor.rebuild="
 mutant("resident: no barrier after the drift", RESIDENT + " void make_steps(", "grid_barrier<false>(barrier, false);\n        /* the whole", "/* the whole",
        tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12), race(PERSISTENT + "every"))
-mutant("resident: no barrier after the forces", RESIDENT + " void make_steps(", "unused);\n        grid_barrier<false>(barrier, false);", "unused);",
+mutant("resident: no barrier after the forces", RESIDENT + " void make_steps(", "forces);\n        grid_barrier<false>(barrier, false);", "forces);",
        tests(PERSISTENT + "every launch.block_size=32"), tests(PERSISTENT + "every launch.block_size=32", seed=11),
        tests(PERSISTENT + "every launch.block_size=32", seed=12), race(PERSISTENT + "every"))
 mutant("resident: the last block is left out", RESIDENT + " void make_steps(", "block < n_blocks;", "block < n_blocks - 1;",
@@ -89,7 +89,7 @@ mutant("one pass: no barrier between passes", PASSES, "barrier_of_all<has_check>
 mutant("one pass: the last block is left out", RESIDENT + " void make_pass(", "block < n_blocks;", "block < n_blocks - 1;", tests(LIST + " " + ONE_PASS + " run.precision=double"))
 mutant("one pass: goes on while stopped", PASSES, "if (has_check && __any_sync(whole_warp, stops)) {", "if (false) {", UNFORESEEN)
 mutant("one pass: positions stay where they are", RESIDENT + " void bring_back(", "if (from == 0) return;", "return;", UNFORESEEN)
-mutant("one pass: displacements are not told", PASSES, "moved_sq = end.integrate.moved_sq;", "", UNFORESEEN)
+mutant("one pass: displacements are not told", PASSES, "moved_sq = end.moved_sq;", "", UNFORESEEN)
 mutant("one pass: the step before", PASSES, "first + (unsigned long long)step;", "first + (unsigned long long)step - 1;", UNFORESEEN)
 mutant("one pass: a stop is not told", RESIDENT + " void book_steps(", "if (stops) set_stop_flag(a, CUDA_STOPPED_STALE);", "", UNFORESEEN)
 mutant("one pass: steps are not told", RESIDENT + " void book_steps(", "a.status->step = step;", "a.status->step = step - 1;", UNFORESEEN)
@@ -116,10 +116,10 @@ mutant("held brick: four rounds of staging", HELD + " void stage_held(", "stage_
 mutant("held brick: no barrier after staging", HELD + " void pass_held(", "__syncthreads(); /* all atoms", "/* all atoms", barrier(ON_CHIP))
 mutant("held brick: parts are not added up", HELD + " void pass_held(", "add_up_row(&force);", "", tests(ON_CHIP))
 mutant("held brick: quads are turned into others", "cuda/kernels/bricks/force.cuh uint64_t quad_in_turn(", "__byte_perm(high, low, turn)", "__byte_perm(high, high, turn)", tests(OF_BRICK + " " + ONE_PASS + " neighbor.distances=matrix force.threads_per_atom=8"))
-mutant("held brick: one round of rows", HELD + " void pass_held(", "later_rows<false>(", "if (false) later_rows<false>(", tests(ON_CHIP + " launch.block_size=32"))
+mutant("held brick: one round of rows", HELD + " void pass_held(", "later_rows(", "if (false) later_rows(", tests(ON_CHIP + " launch.block_size=32"))
 mutant("held brick: other bricks are left out", RESIDENT + " void make_pass(", "block += (int)gridDim.x;\n    }", "block = n_blocks;\n    }",
        tests(ON_CHIP + " memory.brick_cells=1 launch.block_size=1024"))
-mutant("held brick: its forces are not kept", RESIDENT + " struct EndRow {", "finish_force(integrate.a, held->i, force);", ";", tests(ON_CHIP))
+mutant("held brick: its forces are not kept", RESIDENT + " struct EndRow ", "Forces::finish(held->i, force);", ";", tests(ON_CHIP))
 LOCAL, LOCAL_BARRIER = "cuda/kernels/batches/step_local.cuh", ON_CHIP + " launch.barrier=local launch.block_size=1024 force.threads_per_atom=2"
 mutant("local: y is lost", LOCAL + " TaggedPlace tagged_place(", "(float)place.rounded.y", "(float)place.rounded.x", BARRIER_USE)
 mutant("local: z is lost", LOCAL + " TaggedPlace tagged_place(", "(float)place.rounded.z", "(float)place.rounded.x", BARRIER_USE)
@@ -181,7 +181,7 @@ mutant("passes: positions stay where they are", PASS, "bring_back(a, from);", ""
 mutant("passes: the displacement of the step before", PASS, "if (force_begin(a, moved_sq_of(a, a.buffer)))", "if (force_begin(a, moved_sq_of(a, a.buffer + 1)))", UNFORESEEN)
 mutant("passes: reads what it writes", PASS, "{from, a.stride - from, 0", "{from, from, 0", tests(BY_KERNELS), UNFORESEEN)
 mutant("passes: a fault of the step before", RESIDENT + " struct IntegratePass ", "[a.buffer]) + 1;", "[a.buffer]);", COLLISION)
-mutant("passes: displacements are not told", PASS, "end_pass(a, pass.integrate.moved_sq, a.buffer + 1);", "end_pass(a, 0, a.buffer + 1);", UNFORESEEN)
+mutant("passes: displacements are not told", PASS, "end_pass(a, pass.moved_sq, a.buffer + 1);", "end_pass(a, 0, a.buffer + 1);", UNFORESEEN)
 mutant("passes: begin in the first copy", RESIDENT + " k_step_drift(", "a.buffer * (int64_t)a.stride, 0,", "0, 0,", tests(BY_KERNELS), UNFORESEEN)
 mutant("passes: the first displacements are those of everybody", RESIDENT + " k_step_drift(", "end_pass(a, moved_sq, a.buffer);", "end_pass(a, moved_sq, 0);", UNFORESEEN)
 mutant("resident: forces are added to the last ones", RESIDENT + " void integrate_share(", "if constexpr (forces_add)", "if constexpr (false)",

@@ -32,8 +32,7 @@ __device__ inline void copy_to_others(const CudaArguments &a, CudaCopy first, co
 
 /* Integrates an atom as soon as its force is there. Others may still need where it was, so that positions go to another copy
  * (its place there: load_type in common.cuh). */
-struct IntegrateAtom {
-    const CudaArguments &a;
+struct IntegrateAtom : Forces {
     Motion motion;
     float moved_sq;
     __device__ bool is_at_border(void) const { /* of a domain, in a queue of bricks */
@@ -51,7 +50,7 @@ struct IntegrateAtom {
         moved_sq = fmaxf(moved_sq, integrate_by(a, i, force, true, has_check, motion, &left));
         if constexpr (has_domain) copy_to_others(a, copy, left, motion.to);
     }
-    __device__ void operator()(int i, const Vec3<Pair> &force) { integrate(i, force, is_at_border()); }
+    __device__ void finish(int i, const Vec3<Pair> &force) { integrate(i, force, is_at_border()); }
 };
 
 /* The end of a pass: its displacements, for the check of step `step`, and that there was a drift. */
@@ -72,23 +71,19 @@ __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
 }
 
 /* Where a pass of the resident kernel leaves the force of a row: in memory by the last one, if that integrates nothing. */
-struct EndRow {
-    IntegrateAtom integrate;
+struct EndRow : IntegrateAtom {
     bool keeps, is_last;
     unsigned tag; /* of the places that it leaves; no_tag: as everybody reads them */
     __device__ void prepare(int i) const {
-        if (!keeps) integrate.prepare(i);
+        if (!keeps) IntegrateAtom::prepare(i);
     }
-    __device__ void operator()(int i, const Vec3<Pair> &force) {
-        if (keeps) finish_force(integrate.a, i, force);
-        else integrate.integrate(i, force, has_domain && !is_last);
+    __device__ void finish(int i, const Vec3<Pair> &force) {
+        if (keeps) Forces::finish(i, force);
+        else integrate(i, force, has_domain && !is_last);
     }
     __device__ void own(const Vec3<Pair> &force, HeldBrick *held) {
-        if (!keeps)
-            integrate.moved_sq =
-                fmaxf(integrate.moved_sq,
-                      integrate_held<has_check>(integrate.a, force, integrate.motion, tag, !is_last, held));
-        else if (held->i >= 0 && threadIdx.x % threads_per_atom == 0) finish_force(integrate.a, held->i, force);
+        if (!keeps) moved_sq = fmaxf(moved_sq, integrate_held<has_check>(a, force, motion, tag, !is_last, held));
+        else if (held->i >= 0 && threadIdx.x % threads_per_atom == 0) Forces::finish(held->i, force);
     }
 };
 
@@ -97,12 +92,11 @@ __device__ inline void make_pass(const CudaArguments &a, const PairParameters *p
                                  HeldBrick *held, EndRow &end) {
     const int n_blocks = force_blocks(a);
     int block = (int)blockIdx.x;
-    Sum unused[CUDA_PAIR_TOTALS];
     if constexpr (has_bricks) {
         pass_held(a, pairs, from, tag, held, end);
         block += (int)gridDim.x;
     }
-    for (; block < n_blocks; block += (int)gridDim.x) force_block_rows<false>(a, pairs, block, unused, from, end);
+    for (; block < n_blocks; block += (int)gridDim.x) force_block_rows(a, pairs, block, from, end);
 }
 
 /* Where the launch has come to: the forces of `step` are begun, or would have been. By all threads. */
@@ -209,7 +203,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
                       is_last,
                       left};
         make_pass(a, pairs, from, wanted, &held, end);
-        moved_sq = end.integrate.moved_sq;
+        moved_sq = end.moved_sq;
         from = a.stride - from;
     }
     if (has_bricks) put_back(a, held);
@@ -232,7 +226,7 @@ __device__ inline void integrate_share(const CudaArguments &a) {
 
 __device__ inline void make_steps(const CudaArguments &a, const PairParameters *pairs, GridBarrier *barrier) {
     const int n_blocks = force_blocks(a);
-    Sum unused[CUDA_PAIR_TOTALS];
+    Forces forces = {a};
     for (int step = 0; step < a.n; step++) {
         integrate_share(a);
         if (thread_index() == 0) *(volatile unsigned *)&a.status->drifted = 1;
@@ -240,7 +234,7 @@ __device__ inline void make_steps(const CudaArguments &a, const PairParameters *
         /* the whole grid: nothing writes the displacements now */
         if (force_begin(a, &a.status->measures.moved_sq)) return;
         for (int block = (int)blockIdx.x; block < n_blocks; block += (int)gridDim.x)
-            force_block<false>(a, pairs, block, unused);
+            force_block(a, pairs, block, forces);
         grid_barrier<false>(barrier, false);
     }
 }
@@ -269,13 +263,12 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     if (*(volatile unsigned *)&a.status->stopped) return; /* by an earlier kernel: every block sees it */
     find_check(a);
     if constexpr (has_domain) find_copies(a);
-    Sum unused[CUDA_PAIR_TOTALS];
     const bool is_old = is_too_old(a, moved_sq_of(a, a.buffer)); /* for every block, before any pass */
     while (!is_old && begin_item(a)) {
         const QueueItem *item = item_place();
         const int64_t from = (a.buffer + item->pass) % 2 * (int64_t)a.stride;
         IntegrateAtom integrate = {a, {from, a.stride - from, item->step + 1, is_checked_queue}, 0};
-        force_block_rows<false>(a, MD_PAIR_TABLE, item->brick, unused, from, integrate);
+        force_block_rows(a, MD_PAIR_TABLE, item->brick, from, integrate);
         end_item(a, integrate.moved_sq);
     }
     leave_queue(a);
@@ -302,13 +295,10 @@ MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
 #endif
 #else
 /* The number of the step is asked for when the force is there: the loop of pairs wants the registers. */
-struct IntegratePass {
-    IntegrateAtom integrate;
-    __device__ void prepare(int i) const { integrate.prepare(i); }
-    __device__ void operator()(int i, const Vec3<Pair> &force) {
-        const CudaArguments &a = integrate.a;
-        integrate.motion.step = *opaque(&a.status->pass_step[a.buffer]) + 1;
-        integrate(i, force);
+struct IntegratePass : IntegrateAtom {
+    __device__ void finish(int i, const Vec3<Pair> &force) {
+        motion.step = *opaque(&a.status->pass_step[a.buffer]) + 1;
+        IntegrateAtom::finish(i, force);
     }
 };
 
@@ -319,11 +309,10 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
         bring_back(a, from);
         return;
     }
-    Sum unused[CUDA_PAIR_TOTALS];
     if (thread_index() == 0) a.status->pass_step[1 - a.buffer] = a.status->pass_step[a.buffer] + 1;
     IntegratePass pass = {{a, {from, a.stride - from, 0, false}, 0}};
-    force_block_rows<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused, from, pass);
-    end_pass(a, pass.integrate.moved_sq, a.buffer + 1);
+    force_block_rows(a, MD_PAIR_TABLE, (int)blockIdx.x, from, pass);
+    end_pass(a, pass.moved_sq, a.buffer + 1);
 }
 #endif
 #endif

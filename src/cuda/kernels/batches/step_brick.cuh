@@ -213,14 +213,13 @@ __device__ inline void stage_tagged(const CudaArguments &a, const HeldBrick &hel
     }
 }
 
-/* A pass over the brick that is held: finish.own(force, held) is called by all threads of the rows that are held, and whole
- * warps of them, finish(i, force) for others. Unless places are on their way, a barrier of the grid lies between two of these,
+/* A pass over the brick that is held: visitor.own(force, held) is called by all threads of the rows that are held, and whole
+ * warps of them, visitor.finish(i, force) for others. Unless places are on their way, a barrier of the grid lies between two of these,
  * and so nobody reads what was staged before. tag: of the places that are wanted; no_tag: as everybody reads them. */
-template <class Finish>
+template <class Visitor>
 __device__ inline void pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned tag,
-                                 HeldBrick *held, Finish &finish) {
+                                 HeldBrick *held, Visitor &visitor) {
     MD_DYNAMIC_SHARED(Atom, s_atoms);
-    Sum unused[CUDA_PAIR_TOTALS];
     if (!holds_quads && held->i >= 0) held->first = quads_of_round(held->row, 0);
     if (is_local && tag != no_tag) {
         __syncthreads(); /* all have read what was staged before */
@@ -229,10 +228,10 @@ __device__ inline void pass_held(const CudaArguments &a, const PairParameters *p
         stage_held(a, *held, from, s_atoms);
     }
     __syncthreads(); /* all atoms are staged */
-    Vec3<Pair> force = part_of_force<false>(a, pairs, s_atoms, held->row, held->first, held->own, unused);
+    Vec3<Pair> force = sum_of_part(a, pairs, s_atoms, held->row, held->first, held->own, visitor);
     add_up_row(&force);
-    finish.own(force, held);
-    later_rows<false>(a, pairs, brick_place(), s_atoms, unused, from, finish);
+    visitor.own(force, held);
+    later_rows(a, pairs, brick_place(), s_atoms, from, visitor);
 }
 
 #endif

@@ -198,10 +198,10 @@ __device__ inline Atom take_ahead(const Atom *atoms, uint64_t quad, uint64_t nex
 }
 
 /* The four pairs of a quad of row `own`, behind which comes `next`; n: entries that are no padding. */
-template <bool ENERGY>
+template <class Visitor>
 __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms, const Atom &own,
-                                uint64_t quad, uint64_t next, AtomsAhead *ahead, int n, Vec3<Pair> *force,
-                                Sum (&sums)[CUDA_PAIR_TOTALS]) {
+                                uint64_t quad, uint64_t next, AtomsAhead *ahead, int n, typename Visitor::Row *sum,
+                                Visitor &visitor) {
 #pragma unroll pairs_in_flight
     for (int k = 0; k < CUDA_QUAD; k++) {
         Atom other;
@@ -210,8 +210,8 @@ __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pa
         const Vec3<Pair> d = {own.v.x - other.v.x, own.v.y - other.v.y,
                               MD_DIMENSION == 3 ? own.v.z - other.v.z : Pair(0)};
         /* padding is out of range */
-        add_pair_at<ENERGY>(a, &pairs[own.type * MD_N_TYPES], d, MD_N_TYPES == 1 ? 0 : other.type, 0,
-                            !MD_COUNT || (k + first_of_quad()) % CUDA_QUAD < n, force, sums);
+        add_pair_at(a, &pairs[own.type * MD_N_TYPES], d, MD_N_TYPES == 1 ? 0 : other.type, 0,
+                    !MD_COUNT || (k + first_of_quad()) % CUDA_QUAD < n, sum, visitor);
     }
 }
 
@@ -244,18 +244,18 @@ __device__ inline QuadsAhead quads_of_round(const RowPart &row, int round) {
     return ahead;
 }
 
-/* Of the force on atom `own` what comes of a round of its row, of which `left` entries are left; of the longest row of the
- * warp `most` are, and no quad is begun behind it: padding is computed as well. */
-template <bool ENERGY>
+/* The pairs of atom `own` in a round of its row, of which `left` entries are left; of the longest row of the warp `most` are, and
+ * no quad is begun behind it: padding is computed as well. */
+template <class Visitor>
 __device__ inline void add_round(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
-                                 const Atom &own, const QuadsAhead &round, int left, int most, Vec3<Pair> *force,
-                                 Sum (&sums)[CUDA_PAIR_TOTALS]) {
+                                 const Atom &own, const QuadsAhead &round, int left, int most,
+                                 typename Visitor::Row *sum, Visitor &visitor) {
     AtomsAhead ready = atoms_of_quad(atoms, round.next[0]);
 #pragma unroll
     for (int k = 0; k < quads_ahead; k++) {
         if (k > 0 && most <= k * quad_step) break;
         const uint64_t following = k + 1 < quads_ahead ? round.next[k + 1] : no_quad;
-        add_quad<ENERGY>(a, pairs, atoms, own, round.next[k], following, &ready, left - k * quad_step, force, sums);
+        add_quad(a, pairs, atoms, own, round.next[k], following, &ready, left - k * quad_step, sum, visitor);
     }
 }
 
@@ -270,28 +270,28 @@ __device__ inline int most_of_warp(int value) {
 #endif
 }
 
-/* Of the force on atom `own` what comes of this part of its row; by whole warps. The quads of a round are asked for a whole
+/* The sum of this part of the row of atom `own`; by whole warps. The quads of a round are asked for a whole
  * round before they are looked at, in registers of their own (two rounds take turns: copies from one to the other would wait for
  * what was just asked for), and a warp goes on to the last quad of its longest part. So all lanes go the same way, and the
  * compiler knows, from compute capability 8.0 on: it keeps the address of the atoms in a register of the warp, and where threads
  * share a row a pair takes two or three instructions of 22 less. */
-template <bool ENERGY>
-__device__ inline Vec3<Pair> part_of_force(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
-                                           const RowPart &row, QuadsAhead ahead, const Atom &own,
-                                           Sum (&sums)[CUDA_PAIR_TOTALS]) {
+template <class Visitor>
+__device__ inline typename Visitor::Row sum_of_part(const CudaArguments &a, const PairParameters *pairs,
+                                                    const Atom *atoms, const RowPart &row, QuadsAhead ahead,
+                                                    const Atom &own, Visitor &visitor) {
     constexpr int of_round = quads_ahead * quad_step;
-    Vec3<Pair> force = {0, 0, 0};
+    typename Visitor::Row sum = {};
     RowPart rest = row;
     for (int most = most_of_warp(row.count); most > 0; most -= 2 * of_round) {
         const QuadsAhead next = quads_of_round(rest, 1);
-        add_round<ENERGY>(a, pairs, atoms, own, ahead, rest.count, most, &force, sums);
+        add_round(a, pairs, atoms, own, ahead, rest.count, most, &sum, visitor);
         if (most <= of_round) break;
         ahead = quads_of_round(rest, 2);
-        add_round<ENERGY>(a, pairs, atoms, own, next, rest.count - of_round, most - of_round, &force, sums);
+        add_round(a, pairs, atoms, own, next, rest.count - of_round, most - of_round, &sum, visitor);
         rest.quads += 2 * quads_ahead * threads_per_atom * 32;
         rest.count -= 2 * of_round;
     }
-    return whole_force(pairs, force);
+    return visitor.whole(pairs, sum);
 }
 
 /* What a thread asks for before it can begin with its row. */
@@ -314,43 +314,42 @@ __device__ inline RowBegin begin_row(const CudaArguments &a, const CudaBrick &br
 }
 
 /* One round of the rows of the brick, from `first` on: each thread has one, or a part of one, for which `begin` was
- * asked before. finish(i, force) is called for each row. Every thread of the block comes here. */
-template <bool ENERGY, class Finish>
+ * asked before. Every thread of the block comes here. */
+template <class Visitor>
 __device__ inline void round_of_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick &brick,
-                                     int first, const RowBegin &begin, const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS],
-                                     Finish &finish) {
+                                     int first, const RowBegin &begin, const Atom *atoms, Visitor &visitor) {
     const int r = first + (int)threadIdx.x / threads_per_atom;
     const bool ends = threadIdx.x % threads_per_atom == 0 && r < brick.end - brick.begin;
-    if (ends) finish.prepare(brick.begin + r);
-    Vec3<Pair> force = part_of_force<ENERGY>(a, pairs, atoms, begin.row, begin.first, begin.own, sums);
-    add_up_row(&force);
-    if (ends) finish(brick.begin + r, force);
+    if (ends) visitor.prepare(brick.begin + r);
+    typename Visitor::Row sum = sum_of_part(a, pairs, atoms, begin.row, begin.first, begin.own, visitor);
+    add_up_row(&sum);
+    if (ends) visitor.finish(brick.begin + r, sum);
 }
 
 /* The rounds behind the first one, of the brick that stands at `place`; positions come `from` there. Few bricks have any:
  * so it is loaded again, and this loop is another one than that of the first round, which else had no registers for all
  * of its pairs. */
-template <bool ENERGY, class Finish>
+template <class Visitor>
 __device__ inline void later_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick *place,
-                                  const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
+                                  const Atom *atoms, int64_t from, Visitor &visitor) {
     constexpr int rows_of_round = MD_BLOCK / threads_per_atom;
     const CudaBrick &brick = *opaque(place);
     /* the same rounds for all: they add up */
     for (int first = rows_of_round; first < brick.end - brick.begin; first += rows_of_round)
-        round_of_rows<ENERGY>(a, pairs, brick, first, begin_row(a, brick, first, from), atoms, sums, finish);
+        round_of_rows(a, pairs, brick, first, begin_row(a, brick, first, from), atoms, visitor);
 }
 
-template <bool ENERGY, class Finish>
-__device__ inline void force_block_brick(const CudaArguments &a, const PairParameters *pairs, int b,
-                                         Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
+template <class Visitor>
+__device__ inline void force_block_brick(const CudaArguments &a, const PairParameters *pairs, int b, int64_t from,
+                                         Visitor &visitor) {
     MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE] */
     const CudaBrick brick = a.bricks.table[b];
     __syncthreads(); /* what an earlier call has staged was read by all */
     const RowBegin begin = begin_row(a, brick, 0, from);
     stage_brick(a, brick, *shifts_of_brick(a, b), 0, from, s_atoms);
     __syncthreads(); /* all atoms are staged */
-    round_of_rows<ENERGY>(a, pairs, brick, 0, begin, s_atoms, sums, finish);
-    later_rows<ENERGY>(a, pairs, &a.bricks.table[b], s_atoms, sums, from, finish);
+    round_of_rows(a, pairs, brick, 0, begin, s_atoms, visitor);
+    later_rows(a, pairs, &a.bricks.table[b], s_atoms, from, visitor);
 }
 
 #endif
