@@ -57,7 +57,8 @@ static MdStatus plan_lattice(const MdProblems *problems, MdLayout *layout) {
         return md_problem_by(problems, MD_OPTION_system_start, MD_OPTION_system_dimension,
                              "%s is a lattice of %d dimensions, and system.dimension is "
                              "%d",
-                             md_start_word(lattice->start), lattice->dimension, box->dimension);
+                             md_option_row(MD_OPTION_system_start)->words[lattice->start], lattice->dimension,
+                             box->dimension);
     MdStatus status = MD_OK;
     const MdIntList *cells = &config->system_cells;
     if (cells->n != 1 && cells->n != box->dimension)

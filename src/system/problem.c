@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "deck/table.h"
 
 static bool is_given(const MdProblems *problems, int option) {
     return strcmp(md_deck_origin(problems->deck, option), "default") != 0;
@@ -49,5 +48,3 @@ MdStatus md_problem_spread(const MdProblems *problems, int option, const MdRealL
     for (int k = 0; k < n; k++) values[k] = list->values[list->n == 1 ? 0 : k];
     return MD_OK;
 }
-
-const char *md_start_word(int start) { return md_option_row(MD_OPTION_system_start)->words[start]; }

@@ -23,7 +23,4 @@ MdStatus md_problem_by(const MdProblems *problems, int option, int other, const 
 MdStatus md_problem_spread(const MdProblems *problems, int option, const MdRealList *list, int n, const char *each,
                            double *values);
 
-/* The word of a choice, as in a deck. */
-const char *md_start_word(int start);
-
 #endif
