@@ -12,8 +12,7 @@
 enum { MAX_DEPTH = 32 };
 
 struct MdJson {
-    char *text;
-    size_t length, capacity;
+    MdText text;
     int depth;
     struct {
         bool array, filled;
@@ -21,18 +20,7 @@ struct MdJson {
     } level[MAX_DEPTH];
 };
 
-static void append(MdJson *json, const char *text, size_t length) {
-    if (json->length + length + 1 > json->capacity) {
-        json->capacity = 2 * (json->length + length + 1);
-        json->text = realloc(json->text, json->capacity);
-        if (!json->text) md_panic("out of memory");
-    }
-    memcpy(json->text + json->length, text, length);
-    json->length += length;
-    json->text[json->length] = 0;
-}
-
-static void append_text(MdJson *json, const char *text) { append(json, text, strlen(text)); }
+static void append_text(MdJson *json, const char *text) { md_text_add(&json->text, "%s", text); }
 
 static void new_line(MdJson *json) {
     append_text(json, "\n");
@@ -47,7 +35,7 @@ MdJson *md_json_create(void) {
 
 void md_json_destroy(MdJson *json) {
     if (!json) return;
-    free(json->text);
+    free(json->text.text);
     md_free(json);
 }
 
@@ -73,7 +61,7 @@ static void append_quoted(MdJson *json, const char *value) {
         else if (*c != '"' && *c != '\\') escape[0] = 0;
         if (length == 0) append_text(json, "\\ufffd"); /* the replacement character */
         else if (escape[0]) append_text(json, escape);
-        else append(json, (const char *)c, length);
+        else md_text_add(&json->text, "%.*s", (int)length, (const char *)c);
         c += length ? length : 1;
     }
     append_text(json, "\"");
@@ -83,7 +71,7 @@ static void append_quoted(MdJson *json, const char *value) {
  * numbers and words in an array share one. */
 static void before_value(MdJson *json, const char *key, bool container) {
     if (json->depth == 0) {
-        md_require(!key && json->length == 0);
+        md_require(!key && json->text.length == 0);
         return;
     }
     int d = json->depth - 1;
@@ -157,10 +145,10 @@ void md_json_bool(MdJson *json, const char *key, bool value) {
     append_text(json, value ? "true" : "false");
 }
 
-const char *md_json_string(const MdJson *json) { return json->text; }
+const char *md_json_string(const MdJson *json) { return json->text.text; }
 
 static void write_text(FILE *file, const void *text) { fputs(text, file); }
 
 MdStatus md_json_save(const MdJson *json, const char *path, MdErrors *errors) {
-    return md_replace_file(path, write_text, json->text, errors);
+    return md_replace_file(path, write_text, json->text.text, errors);
 }

@@ -12,8 +12,7 @@
 struct MdLog {
     pthread_mutex_t mutex; /* of all that follows */
     FILE *terminal, *file;
-    char *pending; /* text written before the file was opened */
-    size_t n_pending;
+    MdText pending; /* written before the file was opened */
     int failed;
     int terminal_fault; /* errno */
 };
@@ -28,7 +27,7 @@ MdLog *md_log_create(FILE *terminal) {
 void md_log_destroy(MdLog *log) {
     if (!log) return;
     if (log->file) fclose(log->file);
-    free(log->pending);
+    free(log->pending.text);
     pthread_mutex_destroy(&log->mutex);
     md_free(log);
 }
@@ -36,10 +35,10 @@ void md_log_destroy(MdLog *log) {
 MdStatus md_log_open(MdLog *log, const char *path, bool append, MdErrors *errors) {
     log->file = fopen(path, append ? "a" : "w");
     if (!log->file) return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", path, strerror(errno));
-    if (log->n_pending && fwrite(log->pending, 1, log->n_pending, log->file) != log->n_pending) log->failed = 1;
-    free(log->pending);
-    log->pending = NULL;
-    log->n_pending = 0;
+    const size_t n_pending = log->pending.length;
+    char *pending = md_text_take(&log->pending);
+    if (n_pending && fwrite(pending, 1, n_pending, log->file) != n_pending) log->failed = 1;
+    free(pending);
     return MD_OK;
 }
 
@@ -50,32 +49,18 @@ static void write_text(MdLog *log, const char *text, int on_terminal) {
         log->terminal_fault = errno == EPIPE ? 0 : errno;
         log->terminal = NULL;
     }
-    if (log->file) {
-        if (fputs(text, log->file) < 0 || fflush(log->file) != 0) log->failed = 1;
-        return;
-    }
-    size_t length = strlen(text);
-    char *grown = realloc(log->pending, log->n_pending + length + 1);
-    if (!grown) md_panic("out of memory");
-    memcpy(grown + log->n_pending, text, length + 1);
-    log->pending = grown;
-    log->n_pending += length;
+    if (!log->file) md_text_add(&log->pending, "%s", text);
+    else if (fputs(text, log->file) < 0 || fflush(log->file) != 0) log->failed = 1;
 }
 
 static void write_format(MdLog *log, int on_terminal, const char *prefix, const char *format, va_list arguments) {
-    va_list again;
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    size_t n_prefix = strlen(prefix);
-    char *text = malloc(n_prefix + (size_t)length + 1);
-    if (!text) md_panic("out of memory");
-    memcpy(text, prefix, n_prefix);
-    vsnprintf(text + n_prefix, (size_t)length + 1, format, again);
-    va_end(again);
+    MdText text = {0};
+    md_text_add(&text, "%s", prefix);
+    md_text_add_list(&text, format, arguments);
     pthread_mutex_lock(&log->mutex);
-    write_text(log, text, on_terminal);
+    write_text(log, text.text, on_terminal);
     pthread_mutex_unlock(&log->mutex);
-    free(text);
+    free(text.text);
 }
 
 void md_log(MdLog *log, const char *format, ...) {

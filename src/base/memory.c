@@ -46,13 +46,15 @@ char *md_format(const char *format, ...) {
 void md_text_add_list(MdText *text, const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    char *grown = realloc(text->text, text->length + (size_t)length + 1);
-    if (!grown) md_panic("out of memory");
-    vsnprintf(grown + text->length, (size_t)length + 1, format, again);
+    const size_t length = (size_t)vsnprintf(NULL, 0, format, arguments);
+    if (text->length + length + 1 > text->capacity) {
+        text->capacity = 2 * text->length + length + 1;
+        text->text = realloc(text->text, text->capacity);
+        if (!text->text) md_panic("out of memory");
+    }
+    vsnprintf(text->text + text->length, length + 1, format, again);
     va_end(again);
-    text->text = grown;
-    text->length += (size_t)length;
+    text->length += length;
 }
 
 void md_text_add(MdText *text, const char *format, ...) {

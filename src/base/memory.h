@@ -27,7 +27,7 @@ char *md_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Text that grows. */
 typedef struct MdText {
     char *text; /* from malloc once something was added; else NULL */
-    size_t length;
+    size_t length, capacity;
 } MdText;
 
 void md_text_add(MdText *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -177,7 +177,7 @@ static bool move_to_new(const char *from, const char *to) {
 /* Moves the files that exist to a number. */
 static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *errors) {
     const int number = find_number(outputs);
-    char *moved = md_copy_text("");
+    MdText moved = {0};
     for (int k = 0; k < N_FILES; k++) {
         if (!exists(outputs[k].path)) continue;
         char *path = md_format("%s.%d%s", outputs[k].stem, number, outputs[k].ending);
@@ -186,19 +186,15 @@ static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *err
             md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be renamed %s: %s", outputs[k].path, path, strerror(errno));
         else if (strcmp(outputs[k].stem, outputs[JSON].stem) != 0)
             md_log(log, "existing %s -> %s\n", outputs[k].path, path);
-        else {
-            char *longer = md_format("%s%s%s", moved, *moved ? ", " : "", outputs[k].path);
-            free(moved);
-            moved = longer;
-        }
+        else md_text_add(&moved, "%s%s", moved.length ? ", " : "", outputs[k].path);
         free(path);
         if (failed) {
-            free(moved);
+            free(moved.text);
             return MD_ERROR_OUTPUT;
         }
     }
-    if (*moved) md_log(log, "existing %s -> %s.%d.*\n", moved, outputs[JSON].stem, number);
-    free(moved);
+    if (moved.length) md_log(log, "existing %s -> %s.%d.*\n", moved.text, outputs[JSON].stem, number);
+    free(moved.text);
     return MD_OK;
 }
 

@@ -239,21 +239,17 @@ char *md_h5md_describe_recovery(const char *path, const MdH5mdRecovery *recovery
                               "on from its restart file writes it anew"
                         : recovery->changed ? "recovered"
                                             : "in good order, left as it is";
-    char *text = md_format("%s: %s\n", path, state);
+    MdText text = {0};
+    md_text_add(&text, "%s: %s\n", path, state);
     for (int t = 0; t < MD_H5MD_IMAGE; t++) {
-        if (recovery->series[t].n_kept < 0) continue;
-        char *old = text,
-             *dropped = recovery->series[t].n_dropped
-                            ? md_format("; %lld that were not whole %s", (long long)recovery->series[t].n_dropped,
-                                        recovery->uncut ? "would be dropped then" : "are dropped")
-                            : md_copy_text("");
-        char *last = recovery->series[t].n_kept
-                         ? md_format(", the last of step %lld", (long long)recovery->series[t].last_step)
-                         : md_copy_text("");
-        text = md_format("%s  %lld %s%s%s\n", old, (long long)recovery->series[t].n_kept, names[t], last, dropped);
-        free(old);
-        free(dropped);
-        free(last);
+        const long long n_kept = recovery->series[t].n_kept, n_dropped = recovery->series[t].n_dropped;
+        if (n_kept < 0) continue;
+        md_text_add(&text, "  %lld %s", n_kept, names[t]);
+        if (n_kept) md_text_add(&text, ", the last of step %lld", (long long)recovery->series[t].last_step);
+        if (n_dropped)
+            md_text_add(&text, "; %lld that were not whole %s", n_dropped,
+                        recovery->uncut ? "would be dropped then" : "are dropped");
+        md_text_add(&text, "\n");
     }
-    return text;
+    return md_text_take(&text);
 }

@@ -153,13 +153,9 @@ static bool fits_single(const MdForm *form, MdPair_d pair) {
 }
 
 static char *list_numbers(const PairWords *words, int n) {
-    char *text = md_format("%g", words->numbers[0]);
-    for (int k = 1; k < n; k++) {
-        char *longer = md_format("%s %g", text, words->numbers[k]);
-        free(text);
-        text = longer;
-    }
-    return text;
+    MdText text = {0};
+    for (int k = 0; k < n; k++) md_text_add(&text, "%s%g", k ? " " : "", words->numbers[k]);
+    return md_text_take(&text);
 }
 
 static MdStatus table_to_potential(const MdProblems *problems, int option, const PairTable *table,
