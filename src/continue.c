@@ -27,9 +27,7 @@ static MdStatus check_there(const MdRecord *r, const char *path, int64_t n_frame
 static char *read_report(const MdRecord *r, const char **run_id) {
     static const char key[] = "\"run_id\": \"";
     size_t n = 0;
-    FILE *file = fopen(r->files.json, "rb");
-    char *text = file ? md_stream_read(file, SIZE_MAX, &n) : NULL;
-    if (file) fclose(file);
+    char *text = md_file_read(r->files.json, &n);
     *run_id = text ? strstr(text, key) : NULL;
     if (*run_id) *run_id += sizeof key - 1;
     return text;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/blanks.h"
 #include "base/checksum.h"
 #include "base/memory.h"
 
@@ -46,14 +47,6 @@ static int64_t read_period(const char *folder) {
 
 /* --- the groups ----------------------------------------------------------------------------------------------------- */
 
-/* Whether the words between commas have this one. */
-static bool has_word(const char *words, const char *word) {
-    const size_t length = strlen(word);
-    for (const char *at = words; at; at = strchr(at, ','), at += at != NULL)
-        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0')) return true;
-    return false;
-}
-
 /* In mountinfo, blanks and the like are written as \040. */
 static void decode(char *text) {
     char *to = text;
@@ -90,7 +83,7 @@ static char *find_folder(const char *controller, bool unified, const char *path,
             continue;
         const char *kind = rest + type;
         if (unified ? strncmp(kind, "cgroup2 ", 8) != 0
-                    : strncmp(kind, "cgroup ", 7) != 0 || !has_word(rest + options, controller))
+                    : strncmp(kind, "cgroup ", 7) != 0 || !md_text_has_word(rest + options, ",", controller))
             continue;
         line[root_end] = line[point_end] = '\0';
         decode(line + root);
@@ -123,7 +116,7 @@ static void visit_groups(const char *controller, void (*visit)(void *user, const
         if (!path) continue;
         *path++ = '\0';
         const bool unified = strcmp(line, "0:") == 0;
-        if (!unified && !has_word(names + 1, controller)) continue;
+        if (!unified && !md_text_has_word(names + 1, ",", controller)) continue;
         char *folder = find_folder(controller, unified, path, &top);
         for (char *end = folder; end;) {
             visit(user, folder, unified);
@@ -184,13 +177,13 @@ uint64_t md_cgroup_memory_rest(void) {
     return least;
 }
 
+int64_t md_host_meminfo_bytes(const char *word) {
+    const int64_t kibibytes = read_number("/proc", "meminfo", word);
+    return kibibytes < 0 ? -1 : 1024 * kibibytes;
+}
+
 uint64_t md_host_memory_available_bytes(void) {
-    uint64_t available = UINT64_MAX, kibibytes;
-    FILE *file = fopen("/proc/meminfo", "r");
-    char line[256];
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %" SCNu64, &kibibytes) == 1) available = kibibytes * 1024;
-    if (file) fclose(file);
+    const int64_t available = md_host_meminfo_bytes("MemAvailable:");
     const uint64_t rest = md_cgroup_memory_rest();
-    return rest < available ? rest : available;
+    return available >= 0 && (uint64_t)available < rest ? (uint64_t)available : rest;
 }

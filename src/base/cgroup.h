@@ -25,6 +25,9 @@ uint64_t md_cgroup_memory_rest(void);
  * control group allows; UINT64_MAX where neither can be read. */
 uint64_t md_host_memory_available_bytes(void);
 
+/* Bytes of a line of /proc/meminfo, by its word; -1: it does not say. */
+int64_t md_host_meminfo_bytes(const char *word);
+
 /* /sys, or the folder that MDMINI_SYS names instead, in which self/cgroup and self/mountinfo then stand for those of
  * /proc/self. */
 const char *md_sys_folder(void);

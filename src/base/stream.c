@@ -1,6 +1,7 @@
 #include "base/stream.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 char *md_stream_read(FILE *file, size_t limit, size_t *size) {
@@ -22,5 +23,14 @@ char *md_stream_read(FILE *file, size_t limit, size_t *size) {
     }
     text[n] = 0;
     *size = n;
+    return text;
+}
+
+char *md_file_read(const char *path, size_t *size) {
+    FILE *file = fopen(path, "rb");
+    char *text = file ? md_stream_read(file, SIZE_MAX, size) : NULL;
+    const int reason = errno;
+    if (file) fclose(file);
+    errno = reason;
     return text;
 }

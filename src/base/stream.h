@@ -9,4 +9,7 @@
  * set, when reading fails. */
 char *md_stream_read(FILE *file, size_t limit, size_t *size);
 
+/* The same of all of a file. */
+char *md_file_read(const char *path, size_t *size);
+
 #endif

@@ -3,44 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blanks.h"
 #include "base/memory.h"
 #include "output/h5open.h"
 
-/* All that h5head.c and h5process.c write: groups and datasets, and attributes as `object@name`. * stands for digits. The group of the
- * author goes into the new file as it is. */
-static const char *const known[] = {"h5md",
-                                    "h5md@version",
-                                    "h5md/creator",
-                                    "h5md/creator@name",
-                                    "h5md/creator@version",
-                                    "h5md/modules",
-                                    "h5md/modules/thermodynamics",
-                                    "h5md/modules/thermodynamics@version",
-                                    "particles",
-                                    "observables",
-                                    "observables@dimension",
-                                    "parameters",
-                                    "parameters/mdmini",
-                                    "parameters/mdmini@dimension",
-                                    "parameters/mdmini@n_restarts",
-                                    "parameters/mdmini@run_id",
-                                    "parameters/mdmini@unit_style",
-                                    "parameters/mdmini@positions",
-                                    "parameters/mdmini/deck",
-                                    "parameters/mdmini/provenance",
-                                    "parameters/mdmini/schedule",
-                                    "parameters/mdmini/process_*",
-                                    "parameters/vmd_structure",
-                                    "parameters/vmd_structure/indexOfSpecies",
-                                    "parameters/vmd_structure/name",
-                                    "parameters/vmd_structure/type",
-                                    "parameters/vmd_structure/radius",
-                                    "parameters/vmd_structure/atomicnumber"};
-/* And of each group of particles. */
+/* All that h5head.c and h5process.c write: groups and datasets, and attributes as `object@name`. The group of the author goes into the
+ * new file as it is. */
+static const char known[] =
+    "h5md h5md@version h5md/creator h5md/creator@name h5md/creator@version h5md/modules h5md/modules/thermodynamics "
+    "h5md/modules/thermodynamics@version particles observables observables@dimension parameters parameters/mdmini "
+    "parameters/mdmini@dimension parameters/mdmini@n_restarts parameters/mdmini@run_id parameters/mdmini@unit_style "
+    "parameters/mdmini@positions parameters/mdmini/deck parameters/mdmini/provenance parameters/mdmini/schedule "
+    "parameters/vmd_structure parameters/vmd_structure/indexOfSpecies parameters/vmd_structure/name "
+    "parameters/vmd_structure/type parameters/vmd_structure/radius parameters/vmd_structure/atomicnumber";
+/* And of each group of particles, and of each element. */
 static const char *const groups[] = {"particles/all", "particles/all_velocity", "particles/all_force"};
-static const char *const of_group[] = {"",     "/species",       "/id",           "/mass",
-                                       "/box", "/box@dimension", "/box@boundary", "/box/edges"};
-static const char *const of_element[] = {"", "/value", "/step", "/time"};
+static const char of_group[] = "/species /id /mass /box /box@dimension /box@boundary /box/edges";
+static const char of_element[] = "/value /step /time";
 
 typedef struct Search {
     const char *object; /* whose attributes are looked at */
@@ -54,28 +33,23 @@ static const char *rest(const char *name, const char *begin) {
     return strncmp(name, begin, n) == 0 ? name + n : NULL;
 }
 
-static bool is_among(const char *name, const char *const *names, size_t n) {
-    for (size_t k = 0; name && k < n; k++) {
-        const size_t fixed = strcspn(names[k], "*");
-        if (strcmp(name, names[k]) == 0) return true;
-        if (names[k][fixed] && strncmp(name, names[k], fixed) == 0 && name[fixed] &&
-            strspn(name + fixed, "0123456789") == strlen(name + fixed))
-            return true;
-    }
-    return false;
+/* Whether it is the object at path, or what belongs to it by these words. */
+static bool is_part(const char *name, const char *path, const char *words) {
+    const char *part = rest(name, path);
+    return part && (!*part || md_text_has_word(words, " ", part));
 }
 
-#define IS_AMONG(name, names) is_among((name), (names), sizeof(names) / sizeof *(names))
-
 static bool is_known(const char *name) {
-    const char *of_author = rest(name, "h5md/author");
-    if ((of_author && strchr("/@", *of_author)) || IS_AMONG(name, known)) return true; /* or nothing follows */
+    const char *of_author = rest(name, "h5md/author"), *process = rest(name, "parameters/mdmini/process_");
+    if (of_author && strchr("/@", *of_author)) return true; /* or nothing follows */
+    if (process && *process && !process[strspn(process, "0123456789")]) return true;
+    if (md_text_has_word(known, " ", name)) return true;
     for (size_t k = 0; k < sizeof groups / sizeof *groups; k++)
-        if (IS_AMONG(rest(name, groups[k]), of_group)) return true;
+        if (is_part(name, groups[k], of_group)) return true;
     for (int element = 0; element < N_ELEMENTS; element++) {
         const bool apart = element == MD_H5MD_VELOCITY || element == MD_H5MD_FORCE;
-        if (IS_AMONG(rest(name, md_h5_element(element, 0)), of_element)) return true;
-        if (apart && IS_AMONG(rest(name, md_h5_element(element, element)), of_element)) return true;
+        if (is_part(name, md_h5_element(element, 0), of_element)) return true;
+        if (apart && is_part(name, md_h5_element(element, element), of_element)) return true;
     }
     return false;
 }

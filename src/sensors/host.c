@@ -2,7 +2,6 @@
 #include "sensors/host.h"
 
 #include <dirent.h>
-#include <inttypes.h>
 #include <omp.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -68,17 +67,6 @@ static MdReadText read_governor(const cpu_set_t *cpus) {
     return governor;
 }
 
-static MdReading read_memory(void) {
-    uint64_t kibibytes;
-    MdReading bytes = md_no_reading("/proc/meminfo does not say");
-    FILE *file = fopen("/proc/meminfo", "r");
-    char line[256];
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemTotal: %" SCNu64, &kibibytes) == 1) bytes = md_reading(1024 * (double)kibibytes);
-    if (file) fclose(file);
-    return bytes;
-}
-
 /* OpenMP knows them from before it bound threads. */
 int md_host_cpus_allowed(void) { return omp_get_num_procs(); }
 
@@ -90,13 +78,15 @@ int md_host_cpus(void) {
 MdHostFacts md_host_facts(void) {
     cpu_set_t cpus;
     const int n = md_host_cpus();
+    const int64_t memory = md_host_meminfo_bytes("MemTotal:");
     const double quota = md_cgroup_cpu().processors;
     MdHostFacts facts = {.model = md_host_cpu_model(),
                          .governor = md_no_text("the system does not say which processors are used"),
                          .n_cpus = n > 0 ? md_reading(n) : md_no_reading("the system does not say"),
                          .n_cpus_allowed = md_reading(md_host_cpus_allowed()),
                          .quota = isfinite(quota) ? md_reading(quota) : md_no_reading("no control group has a quota"),
-                         .memory_bytes = read_memory()};
+                         .memory_bytes =
+                             memory < 0 ? md_no_reading("/proc/meminfo does not say") : md_reading((double)memory)};
     if (find_cpus(&cpus)) facts.governor = read_governor(&cpus);
     return facts;
 }

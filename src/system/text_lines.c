@@ -19,18 +19,9 @@ static char *copy_bytes(const char *text, size_t size) {
     return copy ? memcpy(copy, text, size + 1) : NULL;
 }
 
-static char *read_file(const char *path, size_t *size) {
-    FILE *file = fopen(path, "rb");
-    char *text = file ? md_stream_read(file, SIZE_MAX, size) : NULL;
-    const int reason = errno;
-    if (file) fclose(file);
-    errno = reason;
-    return text;
-}
-
 bool md_lines_open(MdLines *lines, const char *path, const char *text, size_t size, MdErrors *errors) {
     *lines = (MdLines){.path = path, .errors = errors};
-    lines->rest = lines->text = text ? copy_bytes(text, size) : read_file(path, &size);
+    lines->rest = lines->text = text ? copy_bytes(text, size) : md_file_read(path, &size);
     if (!lines->text) {
         const int reason = errno;
         char *question = reason == ENOENT ? md_nearest_file(path) : md_copy_text("");

@@ -8,48 +8,29 @@
 #include "base/memory.h"
 #include "system/xyz_read.h"
 
-/* As ASE, OVITO, LAMMPS, GPUMD, QUIP and chemfiles write them. */
+/* Of each role: the names of its columns, as ASE, OVITO, LAMMPS, GPUMD, QUIP and chemfiles write them; the kinds that may stand
+ * for it, the one to write first; and how many columns it has. */
 static const struct {
-    const char *name;
-    XyzRole role;
-} names[] = {{"species", XYZ_SPECIES},
-             {"symbols", XYZ_SPECIES},
-             {"symbol", XYZ_SPECIES},
-             {"element", XYZ_SPECIES},
-             {"elements", XYZ_SPECIES},
-             {"type", XYZ_TYPE},
-             {"types", XYZ_TYPE},
-             {"atom_types", XYZ_TYPE},
-             {"Z", XYZ_NUMBER},
-             {"numbers", XYZ_NUMBER},
-             {"atomic_numbers", XYZ_NUMBER},
-             {"pos", XYZ_POSITION},
-             {"position", XYZ_POSITION},
-             {"positions", XYZ_POSITION},
-             {"velo", XYZ_VELOCITY},
-             {"vel", XYZ_VELOCITY},
-             {"velocity", XYZ_VELOCITY},
-             {"velocities", XYZ_VELOCITY},
-             {"momenta", XYZ_MOMENTUM},
-             {"momentum", XYZ_MOMENTUM},
-             {"mass", XYZ_MASS},
-             {"masses", XYZ_MASS},
-             {"id", XYZ_ID},
-             {"ids", XYZ_ID}};
-
-/* Kinds that may stand for each role, the one to write first; and how many columns it has. */
-static const struct {
-    const char *kinds;
+    const char *names, *kinds;
     int count;
-} forms[XYZ_N_ROLES] = {
-    [XYZ_SPECIES] = {"SI", 1},  [XYZ_TYPE] = {"SI", 1},     [XYZ_NUMBER] = {"I", 1}, [XYZ_POSITION] = {"RI", 3},
-    [XYZ_VELOCITY] = {"RI", 3}, [XYZ_MOMENTUM] = {"RI", 3}, [XYZ_MASS] = {"RI", 1},  [XYZ_ID] = {"I", 1}};
+} forms[XYZ_N_ROLES] = {[XYZ_SPECIES] = {"species symbols symbol element elements", "SI", 1},
+                        [XYZ_TYPE] = {"type types atom_types", "SI", 1},
+                        [XYZ_NUMBER] = {"Z numbers atomic_numbers", "I", 1},
+                        [XYZ_POSITION] = {"pos position positions", "RI", 3},
+                        [XYZ_VELOCITY] = {"velo vel velocity velocities", "RI", 3},
+                        [XYZ_MOMENTUM] = {"momenta momentum", "RI", 3},
+                        [XYZ_MASS] = {"mass masses", "RI", 1},
+                        [XYZ_ID] = {"id ids", "I", 1}};
 
 static XyzRole find_role(const char *name) {
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        const bool one_letter = names[k].name[1] == 0; /* Z is a number of an element, z a coordinate */
-        if ((one_letter ? strcmp : strcasecmp)(names[k].name, name) == 0) return names[k].role;
-    }
+    for (int role = 0; role < XYZ_N_ROLES; role++)
+        for (const char *word = forms[role].names; *word; word += strspn(word, " ")) {
+            const size_t length = strcspn(word, " ");
+            const bool one_letter = length == 1; /* Z is a number of an element, z a coordinate */
+            if (length == strlen(name) && (one_letter ? strncmp : strncasecmp)(word, name, length) == 0)
+                return (XyzRole)role;
+            word += length;
+        }
     return XYZ_UNUSED;
 }
 
