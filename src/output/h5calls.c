@@ -1,6 +1,8 @@
 #include "output/h5calls.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -44,8 +46,41 @@ hid_t md_h5_check(MdH5Calls *calls, int64_t result, const char *call, const char
     return result;
 }
 
-hid_t md_h5_group(MdH5Calls *calls, hid_t parent, const char *name) {
-    return H5_CALL(calls, H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+void md_h5_fail(MdH5Calls *calls, MdStatus status, const char *format, ...) {
+    if (calls->failed) return;
+    MdText text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    md_text_add_list(&text, format, arguments);
+    va_end(arguments);
+    calls->failed = true;
+    md_fail(calls->errors, status, "%s: %s", calls->path, text.text);
+    free(text.text);
+}
+
+/* --- patterns ------------------------------------------------------------------------------------------------------- */
+
+static hid_t with_groups(MdH5Calls *calls) {
+    hid_t link = H5_CALL(calls, H5Pcreate(H5P_LINK_CREATE));
+    H5_CALL(calls, H5Pset_create_intermediate_group(link, 1));
+    return link;
+}
+
+hid_t md_h5_create_dataset(MdH5Calls *calls, hid_t file, const char *path, hid_t type, hid_t space, hid_t creation,
+                           hid_t access) {
+    hid_t link = with_groups(calls);
+    hid_t dataset = H5_CALL(calls, H5Dcreate2(file, path, type, space, link, creation, access));
+    H5_CALL(calls, H5Pclose(link));
+    return dataset;
+}
+
+/* The group at path, made where it is not there. */
+static hid_t open_group(MdH5Calls *calls, hid_t file, const char *path) {
+    if (H5Lexists(file, path, H5P_DEFAULT) > 0) return H5_CALL(calls, H5Gopen2(file, path, H5P_DEFAULT));
+    hid_t link = with_groups(calls);
+    hid_t group = H5_CALL(calls, H5Gcreate2(file, path, link, H5P_DEFAULT, H5P_DEFAULT));
+    H5_CALL(calls, H5Pclose(link));
+    return group;
 }
 
 /* A string type that holds `size` bytes and is terminated by zero, for readers that copy it into a C string. Text that
@@ -65,78 +100,43 @@ static bool is_ascii(const char *text) {
     return true;
 }
 
-/* n texts side by side, each in `*size` bytes; md_free. */
-static char *pack_texts(int n, const char *const *texts, size_t *size) {
-    *size = 1;
-    for (int i = 0; i < n; i++)
-        if (strlen(texts[i]) + 1 > *size) *size = strlen(texts[i]) + 1;
-    char *packed = md_alloc((size_t)n, *size, "HDF5 strings");
-    for (int i = 0; i < n; i++) memcpy(packed + (size_t)i * *size, texts[i], strlen(texts[i]));
-    return packed;
-}
-
-static void write_attribute(MdH5Calls *calls, hid_t object, const char *name, hid_t file_type, hid_t memory_type,
-                            hid_t space, const void *values) {
-    hid_t attribute = H5_CALL(calls, H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT));
-    H5_CALL(calls, H5Awrite(attribute, memory_type, values));
-    H5_CALL(calls, H5Aclose(attribute));
+void md_h5_put(MdH5Calls *calls, hid_t file, const char *path, const char *name, hid_t file_type, hid_t memory_type,
+               int n_rows, int n_columns, const void *values) {
+    const hsize_t extents[2] = {(hsize_t)n_rows, (hsize_t)n_columns};
+    hid_t space = H5_CALL(calls, n_rows ? H5Screate_simple(n_columns ? 2 : 1, extents, NULL) : H5Screate(H5S_SCALAR));
+    if (name) {
+        hid_t group = open_group(calls, file, path);
+        hid_t attribute = H5_CALL(calls, H5Acreate2(group, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT));
+        H5_CALL(calls, H5Awrite(attribute, memory_type, values));
+        H5_CALL(calls, H5Aclose(attribute));
+        H5_CALL(calls, H5Gclose(group));
+    } else {
+        hid_t dataset = md_h5_create_dataset(calls, file, path, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
+        H5_CALL(calls, H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+        H5_CALL(calls, H5Dclose(dataset));
+    }
     H5_CALL(calls, H5Sclose(space));
 }
 
-static void write_dataset(MdH5Calls *calls, hid_t parent, const char *name, hid_t file_type, hid_t memory_type,
-                          hid_t space, const void *values) {
-    hid_t dataset = H5_CALL(calls, H5Dcreate2(parent, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    H5_CALL(calls, H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
-    H5_CALL(calls, H5Dclose(dataset));
-    H5_CALL(calls, H5Sclose(space));
+void md_h5_put_ints(MdH5Calls *calls, hid_t file, const char *path, const char *name, int n, const int *values) {
+    md_h5_put(calls, file, path, name, H5T_STD_I32LE, H5T_NATIVE_INT, n, 0, values);
 }
 
-static hid_t vector_space(MdH5Calls *calls, int n) {
-    hsize_t extent = (hsize_t)n;
-    return H5_CALL(calls, H5Screate_simple(1, &extent, NULL));
-}
-
-static hid_t scalar_space(MdH5Calls *calls) { return H5_CALL(calls, H5Screate(H5S_SCALAR)); }
-
-void md_h5_attribute_text(MdH5Calls *calls, hid_t object, const char *name, const char *text) {
-    hid_t type = text_type(calls, strlen(text) + 1, is_ascii(text));
-    write_attribute(calls, object, name, type, type, scalar_space(calls), text);
-    H5_CALL(calls, H5Tclose(type));
-}
-
-void md_h5_attribute_texts(MdH5Calls *calls, hid_t object, const char *name, int n, const char *const *texts) {
-    size_t size;
-    char *packed = pack_texts(n, texts, &size);
-    hid_t type = text_type(calls, size, true);
-    write_attribute(calls, object, name, type, type, vector_space(calls, n), packed);
+/* Side by side, each with room for the longest. */
+void md_h5_put_texts(MdH5Calls *calls, hid_t file, const char *path, const char *name, int n,
+                     const char *const *texts) {
+    const int n_texts = n > 0 ? n : 1;
+    size_t size = 1;
+    for (int i = 0; i < n_texts; i++)
+        if (strlen(texts[i]) + 1 > size) size = strlen(texts[i]) + 1;
+    char *packed = md_alloc((size_t)n_texts, size, "HDF5 strings");
+    for (int i = 0; i < n_texts; i++) memcpy(packed + (size_t)i * size, texts[i], strlen(texts[i]));
+    hid_t type = text_type(calls, size, n > 0 || is_ascii(texts[0]));
+    md_h5_put(calls, file, path, name, type, type, n, 0, packed);
     H5_CALL(calls, H5Tclose(type));
     md_free(packed);
 }
 
-void md_h5_attribute_int(MdH5Calls *calls, hid_t object, const char *name, int value) {
-    write_attribute(calls, object, name, H5T_STD_I32LE, H5T_NATIVE_INT, scalar_space(calls), &value);
-}
-
-void md_h5_attribute_ints(MdH5Calls *calls, hid_t object, const char *name, int n, const int *values) {
-    write_attribute(calls, object, name, H5T_STD_I32LE, H5T_NATIVE_INT, vector_space(calls, n), values);
-}
-
-void md_h5_dataset_text(MdH5Calls *calls, hid_t parent, const char *name, const char *text) {
-    hid_t type = text_type(calls, strlen(text) + 1, is_ascii(text));
-    write_dataset(calls, parent, name, type, type, scalar_space(calls), text);
-    H5_CALL(calls, H5Tclose(type));
-}
-
-void md_h5_dataset_texts(MdH5Calls *calls, hid_t parent, const char *name, int n, const char *const *texts) {
-    size_t size;
-    char *packed = pack_texts(n, texts, &size);
-    hid_t type = text_type(calls, size, true);
-    write_dataset(calls, parent, name, type, type, vector_space(calls, n), packed);
-    H5_CALL(calls, H5Tclose(type));
-    md_free(packed);
-}
-
-void md_h5_dataset_vector(MdH5Calls *calls, hid_t parent, const char *name, hid_t file_type, hid_t memory_type, int n,
-                          const void *values) {
-    write_dataset(calls, parent, name, file_type, memory_type, vector_space(calls, n), values);
+void md_h5_put_text(MdH5Calls *calls, hid_t file, const char *path, const char *name, const char *text) {
+    md_h5_put_texts(calls, file, path, name, 0, &text);
 }

@@ -30,23 +30,23 @@ MdH5Calls md_h5_calls(const char *path, MdErrors *errors);
 #define H5_CALL(calls, call) md_h5_check((calls), (int64_t)(call), #call, __FILE__, __LINE__)
 hid_t md_h5_check(MdH5Calls *calls, int64_t result, const char *call, const char *file, int line);
 
-/* A group below parent; close with H5Gclose. */
-hid_t md_h5_group(MdH5Calls *calls, hid_t parent, const char *name);
+/* What was found in the file, not a call, is at fault: told with its path in front, unless something has failed before. */
+void md_h5_fail(MdH5Calls *calls, MdStatus status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Fixed-length strings, as H5MD asks for: a scalar attribute, and a vector of n. */
-void md_h5_attribute_text(MdH5Calls *calls, hid_t object, const char *name, const char *text);
-void md_h5_attribute_texts(MdH5Calls *calls, hid_t object, const char *name, int n, const char *const *texts);
-/* 32-bit integers: a scalar, and a vector of n. */
-void md_h5_attribute_int(MdH5Calls *calls, hid_t object, const char *name, int value);
-void md_h5_attribute_ints(MdH5Calls *calls, hid_t object, const char *name, int n, const int *values);
+/* An empty dataset; the groups on its path are made where they are not there. */
+hid_t md_h5_create_dataset(MdH5Calls *calls, hid_t file, const char *path, hid_t type, hid_t space, hid_t creation,
+                           hid_t access);
+
+/* Values of fixed content: the attribute `name` of the group at path, or, where it has no name, a dataset at path; groups are made
+ * where they are not there. A scalar (n_rows = 0), a vector (n_columns = 0), or a matrix. */
+void md_h5_put(MdH5Calls *calls, hid_t file, const char *path, const char *name, hid_t file_type, hid_t memory_type,
+               int n_rows, int n_columns, const void *values);
+/* The same of integers of 32 bits; of strings of fixed length, as H5MD asks for; of one. n = 0: a scalar. */
+void md_h5_put_ints(MdH5Calls *calls, hid_t file, const char *path, const char *name, int n, const int *values);
+void md_h5_put_texts(MdH5Calls *calls, hid_t file, const char *path, const char *name, int n, const char *const *texts);
+void md_h5_put_text(MdH5Calls *calls, hid_t file, const char *path, const char *name, const char *text);
 
 /* The type of a text of up to size - 1 bytes, UTF-8; H5Tclose. */
 hid_t md_h5_text_type(MdH5Calls *calls, size_t size);
-
-/* Datasets of fixed content: a scalar text, a vector of texts, a vector of numbers. */
-void md_h5_dataset_text(MdH5Calls *calls, hid_t parent, const char *name, const char *text);
-void md_h5_dataset_texts(MdH5Calls *calls, hid_t parent, const char *name, int n, const char *const *texts);
-void md_h5_dataset_vector(MdH5Calls *calls, hid_t parent, const char *name, hid_t file_type, hid_t memory_type, int n,
-                          const void *values);
 
 #endif

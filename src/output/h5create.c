@@ -124,7 +124,7 @@ static double head_bytes(const MdH5md *file) {
 
 /* Frames that there is room for: those planned, or a share of them when the disk is too small, but one at least; else the
  * greatest extent of the file itself could not be had. Compressed frames are not reserved. */
-static MdStatus plan_capacity(MdH5md *file, MdErrors *errors) {
+static void plan_capacity(MdH5Calls *calls, MdH5md *file) {
     double planned = 0, least = 0;
     for (int k = 0; k < N_SERIES; k++) {
         const Series *series = &file->series[k];
@@ -132,7 +132,10 @@ static MdStatus plan_capacity(MdH5md *file, MdErrors *errors) {
         if (file->timeline[series->timeline].planned) least += (double)series->row_bytes;
     }
     const double room = available_bytes(file->path) - head_bytes(file);
-    if (room < least) return md_fail(errors, MD_ERROR_OUTPUT, "%s: no space left for a single frame", file->path);
+    if (room < least) {
+        md_h5_fail(calls, MD_ERROR_OUTPUT, "no space left for a single frame");
+        return;
+    }
     bool all = planned <= room || file->spec.compression != MD_COMPRESSION_NONE;
     for (int t = 0; t < N_TIMELINES; t++) {
         Timeline *timeline = &file->timeline[t];
@@ -140,7 +143,6 @@ static MdStatus plan_capacity(MdH5md *file, MdErrors *errors) {
         if (!all && timeline->planned)
             timeline->capacity = 1 + (int64_t)((double)(timeline->planned - 1) * ((room - least) / (planned - least)));
     }
-    return MD_OK;
 }
 
 /* A frame is a chunk: it goes to the file in one piece, past HDF5's cache, which it would only cross. Small rows share a
@@ -162,8 +164,6 @@ static hid_t create_dataset(MdH5Calls *calls, const MdH5md *file, int k, const c
     hid_t space = H5_CALL(calls, H5Screate_simple(series->rank, none, most));
     hid_t creation = H5_CALL(calls, H5Pcreate(H5P_DATASET_CREATE)),
           access = H5_CALL(calls, H5Pcreate(H5P_DATASET_ACCESS));
-    hid_t link = H5_CALL(calls, H5Pcreate(H5P_LINK_CREATE));
-    H5_CALL(calls, H5Pset_create_intermediate_group(link, 1));
     H5_CALL(calls, H5Pset_chunk(creation, series->rank, chunk));
     H5_CALL(calls, H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER));
     if (compressed) {
@@ -173,8 +173,7 @@ static hid_t create_dataset(MdH5Calls *calls, const MdH5md *file, int k, const c
         H5_CALL(calls, H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY));
     }
     if (chunk[0] == 1) H5_CALL(calls, H5Pset_chunk_cache(access, 1, 0, 0));
-    hid_t dataset = H5_CALL(calls, H5Dcreate2(file->file, path, series->type, space, link, creation, access));
-    H5_CALL(calls, H5Pclose(link));
+    hid_t dataset = md_h5_create_dataset(calls, file->file, path, series->type, space, creation, access);
     H5_CALL(calls, H5Pclose(access));
     H5_CALL(calls, H5Pclose(creation));
     H5_CALL(calls, H5Sclose(space));
@@ -258,7 +257,7 @@ MdH5md *md_h5_new(const char *path, const MdH5mdSpec *spec) {
 void md_h5_create_file(MdH5Calls *calls, MdH5md *file) {
     file->file = create_empty(calls, file->spec.compression != MD_COMPRESSION_NONE);
     if (calls->failed) return; /* what is there of that name was not made here */
-    calls->failed = plan_capacity(file, calls->errors) != MD_OK;
+    plan_capacity(calls, file);
     if (!calls->failed) create_contents(calls, file);
     if (calls->failed) unlink(file->path);
 }

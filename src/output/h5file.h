@@ -117,7 +117,8 @@ void md_h5_lock(MdH5Calls *calls, MdH5md *file);
 /* Makes an open file ready for appending; takes the lock. */
 void md_h5_begin(MdH5Calls *calls, MdH5md *file);
 
-/* Grows or shrinks a series to n rows. */
+/* Rows of a series in the file; grows or shrinks it to n. */
+int64_t md_h5_rows(MdH5Calls *calls, const Series *series);
 void md_h5_set_rows(MdH5Calls *calls, const Series *series, int64_t n);
 
 /* n rows of a series from `first` on, which it has. */

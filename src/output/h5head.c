@@ -10,36 +10,27 @@ static void write_creator(MdH5Calls *calls, hid_t file) {
     const MdVersion *version = md_version();
     const char *author = getenv("MDMINI_AUTHOR_NAME");
     char *creator = md_format("%s+g%s%s", version->version, version->commit, version->dirty ? ".dirty" : "");
-    hid_t head = md_h5_group(calls, file, "h5md");
-    md_h5_attribute_ints(calls, head, "version", 2, (const int[]){1, 1});
-    hid_t group = md_h5_group(calls, head, "author");
-    md_h5_attribute_text(calls, group, "name", author && *author ? author : "N/A");
-    H5_CALL(calls, H5Gclose(group));
-    group = md_h5_group(calls, head, "creator");
-    md_h5_attribute_text(calls, group, "name", "mdmini");
-    md_h5_attribute_text(calls, group, "version", creator);
-    H5_CALL(calls, H5Gclose(group));
-    hid_t modules = md_h5_group(calls, head, "modules");
-    group = md_h5_group(calls, modules, "thermodynamics");
-    md_h5_attribute_ints(calls, group, "version", 2, (const int[]){1, 0});
-    H5_CALL(calls, H5Gclose(group));
-    H5_CALL(calls, H5Gclose(modules));
-    H5_CALL(calls, H5Gclose(head));
+    md_h5_put_ints(calls, file, "h5md", "version", 2, (const int[]){1, 1});
+    md_h5_put_text(calls, file, "h5md/author", "name", author && *author ? author : "N/A");
+    md_h5_put_text(calls, file, "h5md/creator", "name", "mdmini");
+    md_h5_put_text(calls, file, "h5md/creator", "version", creator);
+    md_h5_put_ints(calls, file, "h5md/modules/thermodynamics", "version", 2, (const int[]){1, 0});
     free(creator);
 }
 
 /* A dataset with a number for each atom, made block by block: a copy of the whole would cost memory. */
 enum { PER_ATOM_SPECIES, PER_ATOM_ID, PER_ATOM_MASS };
 
-static void write_per_atom(MdH5Calls *calls, const MdH5mdSpec *spec, hid_t parent, const char *name, int what) {
+static void write_per_atom(MdH5Calls *calls, const MdH5md *file, const char *path, int what) {
     enum { BLOCK = 65536 };
+    const MdH5mdSpec *spec = &file->spec;
     bool real = what == PER_ATOM_MASS;
     size_t size = real ? sizeof(double) : sizeof(int32_t);
     void *block = md_alloc(BLOCK, size, "trajectory block");
     hid_t type = real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT32;
     hsize_t n_atoms = (hsize_t)spec->n_atoms;
     hid_t space = H5_CALL(calls, H5Screate_simple(1, &n_atoms, NULL));
-    hid_t set = H5_CALL(calls, H5Dcreate2(parent, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t set = md_h5_create_dataset(calls, file->file, path, type, space, H5P_DEFAULT, H5P_DEFAULT);
     for (hsize_t first = 0; first < n_atoms && !calls->failed; first += BLOCK) {
         hsize_t n = n_atoms - first < BLOCK ? n_atoms - first : BLOCK;
         for (hsize_t i = 0; i < n; i++) {
@@ -56,57 +47,43 @@ static void write_per_atom(MdH5Calls *calls, const MdH5mdSpec *spec, hid_t paren
     md_free(block);
 }
 
-static void write_box(MdH5Calls *calls, const MdBox *box, hid_t group) {
+static void write_box(MdH5Calls *calls, const MdH5md *file, const char *path) {
+    const MdBox *box = &file->spec.box;
     const char *boundary[3];
     for (int a = 0; a < 3; a++) boundary[a] = a < box->dimension && box->periodic[a] ? "periodic" : "none";
-    md_h5_attribute_int(calls, group, "dimension", 3);
-    md_h5_attribute_texts(calls, group, "boundary", 3, boundary);
-}
-
-static void write_fixed_edges(MdH5Calls *calls, const MdBox *box, hid_t group) {
-    double edges[9];
-    const hsize_t extents[2] = {3, 3};
-    md_box_fill_edges(box, edges);
-    hid_t space = H5_CALL(calls, H5Screate_simple(2, extents, NULL));
-    hid_t set =
-        H5_CALL(calls, H5Dcreate2(group, "edges", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    H5_CALL(calls, H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, edges));
-    H5_CALL(calls, H5Dclose(set));
-    H5_CALL(calls, H5Sclose(space));
+    md_h5_put_ints(calls, file->file, path, "dimension", 0, &(int){3});
+    md_h5_put_texts(calls, file->file, path, "boundary", 3, boundary);
 }
 
 /* What a group of velocities or forces at steps of their own needs to stand alone: a box, which is a fixed one where there
  * are no positions, and the particles. */
-static void write_group_apart(MdH5Calls *calls, const MdH5md *file, int quantity) {
+static void write_group_apart(MdH5Calls *calls, const MdH5md *file, const char *group) {
     static const char *const shared[] = {"species", "id", "mass"};
-    const char *name = quantity == MD_H5MD_VELOCITY ? "particles/all_velocity" : "particles/all_force";
-    hid_t group = H5_CALL(calls, H5Gopen2(file->file, name, H5P_DEFAULT)), box = md_h5_group(calls, group, "box");
-    write_box(calls, &file->spec.box, box);
-    if (!md_box_is_open(&file->spec.box)) write_fixed_edges(calls, &file->spec.box, box);
+    char *box = md_format("%s/box", group), *edges = md_format("%s/edges", box);
+    double values[9];
+    md_box_fill_edges(&file->spec.box, values);
+    write_box(calls, file, box);
+    if (!md_box_is_open(&file->spec.box))
+        md_h5_put(calls, file->file, edges, NULL, H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 3, 3, values);
     for (int k = 0; k < 3; k++) {
-        char *path = md_format("/particles/all/%s", shared[k]);
-        H5_CALL(calls, H5Lcreate_hard(group, path, group, shared[k], H5P_DEFAULT, H5P_DEFAULT));
-        free(path);
+        char *from = md_format("particles/all/%s", shared[k]), *to = md_format("%s/%s", group, shared[k]);
+        H5_CALL(calls, H5Lcreate_hard(file->file, from, file->file, to, H5P_DEFAULT, H5P_DEFAULT));
+        free(from);
+        free(to);
     }
-    H5_CALL(calls, H5Gclose(box));
-    H5_CALL(calls, H5Gclose(group));
+    free(box);
+    free(edges);
 }
 
 static void write_particles(MdH5Calls *calls, const MdH5md *file) {
-    hid_t all = H5_CALL(calls, H5Gopen2(file->file, "particles/all", H5P_DEFAULT));
-    write_per_atom(calls, &file->spec, all, "species", PER_ATOM_SPECIES);
-    write_per_atom(calls, &file->spec, all, "id", PER_ATOM_ID);
-    write_per_atom(calls, &file->spec, all, "mass", PER_ATOM_MASS);
-    hid_t box = md_box_is_open(&file->spec.box) ? md_h5_group(calls, all, "box")
-                                                : H5_CALL(calls, H5Gopen2(all, "box", H5P_DEFAULT));
-    write_box(calls, &file->spec.box, box);
-    H5_CALL(calls, H5Gclose(box));
-    H5_CALL(calls, H5Gclose(all));
-    for (int q = MD_H5MD_VELOCITY; q < N_TIMELINES; q++)
-        if (file->series[q].timeline == q) write_group_apart(calls, file, q);
-    hid_t observables = H5_CALL(calls, H5Gopen2(file->file, "observables", H5P_DEFAULT));
-    md_h5_attribute_int(calls, observables, "dimension", file->spec.box.dimension);
-    H5_CALL(calls, H5Gclose(observables));
+    write_per_atom(calls, file, "particles/all/species", PER_ATOM_SPECIES);
+    write_per_atom(calls, file, "particles/all/id", PER_ATOM_ID);
+    write_per_atom(calls, file, "particles/all/mass", PER_ATOM_MASS);
+    write_box(calls, file, "particles/all/box");
+    if (file->series[MD_H5MD_VELOCITY].timeline == MD_H5MD_VELOCITY)
+        write_group_apart(calls, file, "particles/all_velocity");
+    if (file->series[MD_H5MD_FORCE].timeline == MD_H5MD_FORCE) write_group_apart(calls, file, "particles/all_force");
+    md_h5_put_ints(calls, file->file, "observables", "dimension", 0, &file->spec.box.dimension);
 }
 
 /* How VMD's plugin names and draws the species. It ignores a table with other species than there are atoms of, and VMD has
@@ -121,7 +98,7 @@ static void copy_name(char to[VMD_NAME_SIZE], const char *name) {
     to[length] = 0;
 }
 
-static void write_vmd_structure(MdH5Calls *calls, const MdH5mdSpec *spec, hid_t parameters) {
+static void write_vmd_structure(MdH5Calls *calls, hid_t file, const MdH5mdSpec *spec) {
     bool present[MD_MAX_TYPES] = {false};
     for (int64_t i = 0; i < spec->n_atoms; i++) present[spec->type[i]] = true;
     int species[MD_MAX_TYPES], element[MD_MAX_TYPES], n = 0;
@@ -134,29 +111,27 @@ static void write_vmd_structure(MdH5Calls *calls, const MdH5mdSpec *spec, hid_t 
         name[n] = names[n], species[n] = a, element[n] = ARGON, radius[n] = 0.5f;
         n++;
     }
-    hid_t group = md_h5_group(calls, parameters, "vmd_structure");
-    md_h5_dataset_vector(calls, group, "indexOfSpecies", H5T_STD_I32LE, H5T_NATIVE_INT, n, species);
-    md_h5_dataset_texts(calls, group, "name", n, name);
-    md_h5_dataset_texts(calls, group, "type", n, name);
-    md_h5_dataset_vector(calls, group, "radius", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, n, radius);
-    md_h5_dataset_vector(calls, group, "atomicnumber", H5T_STD_I32LE, H5T_NATIVE_INT, n, element);
-    H5_CALL(calls, H5Gclose(group));
+#define VMD "parameters/vmd_structure/"
+    md_h5_put_ints(calls, file, VMD "indexOfSpecies", NULL, n, species);
+    md_h5_put_texts(calls, file, VMD "name", NULL, n, name);
+    md_h5_put_texts(calls, file, VMD "type", NULL, n, name);
+    md_h5_put(calls, file, VMD "radius", NULL, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, n, 0, radius);
+    md_h5_put_ints(calls, file, VMD "atomicnumber", NULL, n, element);
+#undef VMD
 }
 
 static void write_parameters(MdH5Calls *calls, const MdH5md *file) {
+    static const char group[] = "parameters/mdmini";
     const MdH5mdSpec *spec = &file->spec;
-    hid_t parameters = md_h5_group(calls, file->file, "parameters"), group = md_h5_group(calls, parameters, "mdmini");
-    md_h5_attribute_int(calls, group, "dimension", spec->box.dimension);
-    md_h5_attribute_int(calls, group, "n_restarts", file->n_restarts);
-    md_h5_attribute_text(calls, group, "run_id", spec->run_id);
-    md_h5_attribute_text(calls, group, "unit_style", "lj");
-    md_h5_attribute_text(calls, group, "positions", spec->unwrapped ? "unwrapped" : "wrapped");
-    md_h5_dataset_text(calls, group, "deck", spec->deck);
-    md_h5_dataset_text(calls, group, "provenance", spec->provenance);
+    md_h5_put_ints(calls, file->file, group, "dimension", 0, &spec->box.dimension);
+    md_h5_put_ints(calls, file->file, group, "n_restarts", 0, &file->n_restarts);
+    md_h5_put_text(calls, file->file, group, "run_id", spec->run_id);
+    md_h5_put_text(calls, file->file, group, "unit_style", "lj");
+    md_h5_put_text(calls, file->file, group, "positions", spec->unwrapped ? "unwrapped" : "wrapped");
+    md_h5_put_text(calls, file->file, "parameters/mdmini/deck", NULL, spec->deck);
+    md_h5_put_text(calls, file->file, "parameters/mdmini/provenance", NULL, spec->provenance);
     md_h5_begin_process(calls, file);
-    H5_CALL(calls, H5Gclose(group));
-    write_vmd_structure(calls, spec, parameters);
-    H5_CALL(calls, H5Gclose(parameters));
+    write_vmd_structure(calls, file->file, spec);
 }
 
 /* A row for each process of the run: its last step, the intervals of all quantities (0: none), and of each quantity the last
@@ -169,8 +144,7 @@ static hid_t create_schedule(MdH5Calls *calls, const MdH5md *file) {
     hid_t space = H5_CALL(calls, H5Screate_simple(2, none, most));
     hid_t creation = H5_CALL(calls, H5Pcreate(H5P_DATASET_CREATE));
     H5_CALL(calls, H5Pset_chunk(creation, 2, chunk));
-    hid_t set = H5_CALL(
-        calls, H5Dcreate2(file->file, md_h5_schedule, H5T_STD_I64LE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    hid_t set = md_h5_create_dataset(calls, file->file, md_h5_schedule, H5T_STD_I64LE, space, creation, H5P_DEFAULT);
     H5_CALL(calls, H5Pclose(creation));
     H5_CALL(calls, H5Sclose(space));
     return set;
@@ -186,18 +160,10 @@ void md_h5_note_schedule(MdH5Calls *calls, const MdH5md *file, const MdH5mdKept 
     }
     hid_t set = has_schedule(file) ? H5_CALL(calls, H5Dopen2(file->file, md_h5_schedule, H5P_DEFAULT))
                                    : create_schedule(calls, file);
-    hsize_t extent[2] = {0, N_SCHEDULE}, first[2] = {0, 0};
-    const hsize_t one[2] = {1, N_SCHEDULE};
-    hid_t space = H5_CALL(calls, H5Dget_space(set)), memory = H5_CALL(calls, H5Screate_simple(2, one, NULL));
-    H5_CALL(calls, H5Sget_simple_extent_dims(space, extent, NULL));
-    H5_CALL(calls, H5Sclose(space));
-    first[0] = extent[0]++;
-    H5_CALL(calls, H5Dset_extent(set, extent));
-    space = H5_CALL(calls, H5Dget_space(set));
-    H5_CALL(calls, H5Sselect_hyperslab(space, H5S_SELECT_SET, first, NULL, one, NULL));
-    H5_CALL(calls, H5Dwrite(set, H5T_NATIVE_INT64, memory, space, H5P_DEFAULT, row));
-    H5_CALL(calls, H5Sclose(memory));
-    H5_CALL(calls, H5Sclose(space));
+    const Series schedule = {.dataset = set, .type = H5T_NATIVE_INT64, .rank = 2, .row = {1, N_SCHEDULE, 1}};
+    const int64_t n = md_h5_rows(calls, &schedule);
+    md_h5_set_rows(calls, &schedule, n + 1);
+    md_h5_write_rows(calls, &schedule, n, 1, row);
     H5_CALL(calls, H5Dclose(set));
     H5_CALL(calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
 }

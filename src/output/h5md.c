@@ -42,8 +42,7 @@ void md_h5_lock(MdH5Calls *calls, MdH5md *file) {
     H5_CALL(calls, H5Fget_vfd_handle(file->file, H5P_DEFAULT, &handle));
     file->descriptor = handle ? *(int *)handle : -1;
     if (calls->failed || md_lock_take(file->descriptor)) return;
-    calls->failed = true;
-    md_fail(calls->errors, MD_ERROR_INPUT, "%s: is being written by a running program", file->path);
+    md_h5_fail(calls, MD_ERROR_INPUT, "is being written by a running program");
 }
 
 void md_h5_begin(MdH5Calls *calls, MdH5md *file) {
@@ -55,6 +54,15 @@ void md_h5_begin(MdH5Calls *calls, MdH5md *file) {
     /* What belongs to the caller is not read again. */
     file->spec.type = NULL, file->spec.mass = NULL, file->spec.run_id = NULL, file->spec.deck = NULL,
     file->spec.provenance = NULL;
+}
+
+int64_t md_h5_rows(MdH5Calls *calls, const Series *series) {
+    hsize_t extent[3] = {0};
+    hid_t space = H5_CALL(calls, H5Dget_space(series->dataset));
+    if (H5Sget_simple_extent_ndims(space) == series->rank)
+        H5_CALL(calls, H5Sget_simple_extent_dims(space, extent, NULL));
+    H5_CALL(calls, H5Sclose(space));
+    return (int64_t)extent[0];
 }
 
 void md_h5_set_rows(MdH5Calls *calls, const Series *series, int64_t n) {
@@ -106,9 +114,7 @@ static void check_place(MdH5Calls *calls, const MdH5md *file) {
     if (!calls->failed && !problem)
         if (pread(file->descriptor, bytes, sizeof bytes, 0) < 0 || md_superblock_read(&begin, bytes) != NULL)
             problem = "was emptied, or written over, while the run wrote to it";
-    if (!problem) return;
-    calls->failed = true;
-    md_fail(calls->errors, MD_ERROR_OUTPUT, "%s: %s", file->path, problem);
+    if (problem) md_h5_fail(calls, MD_ERROR_OUTPUT, "%s", problem);
 }
 
 static void commit(MdH5Calls *calls, MdH5md *file) {
@@ -232,9 +238,7 @@ static void find_first(MdH5Calls *calls, const MdH5md *file, Series *series, int
 #else
     (void)series, (void)row;
 #endif
-    calls->failed = true;
-    md_fail(calls->errors, MD_ERROR_OUTPUT, "%s: its frames do not follow each other: take parallel.frames = root",
-            file->path);
+    md_h5_fail(calls, MD_ERROR_OUTPUT, "its frames do not follow each other: take parallel.frames = root");
 }
 
 static MdH5mdPlace locate(MdH5Calls *calls, const MdH5md *file, Series *series, int64_t row) {

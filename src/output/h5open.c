@@ -20,12 +20,6 @@ static bool exists(hid_t file, const char *path) {
     return there;
 }
 
-static void refuse(MdH5Calls *calls, const char *what) {
-    if (calls->failed) return;
-    calls->failed = true;
-    md_fail(calls->errors, MD_ERROR_INPUT, "%s: %s", calls->path, what);
-}
-
 /* A text of fixed length that is shorter than size; empty where there is none. */
 static void read_text(MdH5Calls *calls, hid_t file, const char *group, const char *name, size_t size, char *text) {
     memset(text, 0, size);
@@ -42,7 +36,7 @@ static void read_text(MdH5Calls *calls, hid_t file, const char *group, const cha
 static void check_creator(MdH5Calls *calls, hid_t file) {
     char name[16];
     read_text(calls, file, "h5md/creator", "name", sizeof name, name);
-    if (strcmp(name, "mdmini") != 0) refuse(calls, "is not a trajectory of mdmini");
+    if (strcmp(name, "mdmini") != 0) md_h5_fail(calls, MD_ERROR_INPUT, "is not a trajectory of mdmini");
 }
 
 /* Extents of a dataset: those present, and the greatest; whether it has the rank. */
@@ -52,12 +46,6 @@ static bool get_extents(MdH5Calls *calls, hid_t dataset, int rank, hsize_t prese
     if (right) H5_CALL(calls, H5Sget_simple_extent_dims(space, present, most));
     H5_CALL(calls, H5Sclose(space));
     return right;
-}
-
-int64_t md_h5_rows(MdH5Calls *calls, const Series *series) {
-    hsize_t present[3] = {0}, most[3];
-    get_extents(calls, series->dataset, series->rank, present, most);
-    return (int64_t)present[0];
 }
 
 /* Of gzip, among all filters; 0: it is not one of them. */
@@ -80,12 +68,10 @@ static void check_filters(MdH5Calls *calls, hid_t creation, const char *path) {
         size_t n = 0;
         const H5Z_filter_t id = H5Pget_filter2(creation, (unsigned)k, &flags, &n, NULL, sizeof name, name, &config);
         if (id < 0 || H5Zfilter_avail(id) > 0) continue;
-        char *what =
-            md_format("%s is compressed by filter %d%s%.60s, which this HDF5 does not have: take it off (h5repack -f "
-                      "NONE, where it is known), or name the folder of its plugin by HDF5_PLUGIN_PATH",
-                      path, (int)id, *name ? ", " : "", name);
-        refuse(calls, what);
-        free(what);
+        md_h5_fail(calls, MD_ERROR_INPUT,
+                   "%s is compressed by filter %d%s%.60s, which this HDF5 does not have: take it off (h5repack -f "
+                   "NONE, where it is known), or name the folder of its plugin by HDF5_PLUGIN_PATH",
+                   path, (int)id, *name ? ", " : "", name);
     }
 }
 
@@ -114,7 +100,7 @@ static void read_format(MdH5Calls *calls, MdH5md *file, hid_t position) {
     hid_t type = H5_CALL(calls, H5Dget_type(position)), creation = H5_CALL(calls, H5Dget_create_plist(position));
     bool real = H5Tget_class(type) == H5T_FLOAT;
     if (!get_extents(calls, position, 3, present, most) || !real || present[2] != 3) {
-        refuse(calls, "holds positions of another kind than mdmini writes");
+        md_h5_fail(calls, MD_ERROR_INPUT, "holds positions of another kind than mdmini writes");
     } else {
         file->spec.n_atoms = (int64_t)present[1];
         file->spec.precision =
@@ -138,7 +124,7 @@ static void open_series(MdH5Calls *calls, MdH5md *file, int k, int timeline) {
     look_at_form(calls, file, dataset, path, series->type, k < MD_H5MD_N_QUANTITIES ? file->spec.compression : 0);
     bool right = dataset > 0 && get_extents(calls, dataset, series->rank, present, most);
     for (int a = 1; right && a < series->rank; a++) right = present[a] == series->row[a];
-    if (!right) refuse(calls, "holds other series than mdmini writes");
+    if (!right) md_h5_fail(calls, MD_ERROR_INPUT, "holds other series than mdmini writes");
     else if (k == timeline) file->timeline[timeline].planned = file->timeline[timeline].capacity = INT64_MAX;
     Timeline *line = &file->timeline[timeline];
     if (right && most[0] != H5S_UNLIMITED && (int64_t)most[0] < line->capacity)
@@ -159,7 +145,7 @@ static void open_all_series(MdH5Calls *calls, MdH5md *file) {
         int timeline = find_timeline(file, k);
         if (timeline < 0 && optional) continue;
         if (timeline < 0) {
-            refuse(calls, "lacks what every trajectory of mdmini has");
+            md_h5_fail(calls, MD_ERROR_INPUT, "lacks what every trajectory of mdmini has");
             return;
         }
         open_series(calls, file, k, timeline);
@@ -171,7 +157,7 @@ static void open_all_series(MdH5Calls *calls, MdH5md *file) {
 static void read_parameters(MdH5Calls *calls, MdH5md *file) {
     static const char group[] = "parameters/mdmini";
     if (!exists(file->file, group)) {
-        refuse(calls, "lacks what every trajectory of mdmini has");
+        md_h5_fail(calls, MD_ERROR_INPUT, "lacks what every trajectory of mdmini has");
         return;
     }
     char text[16];
@@ -198,7 +184,7 @@ MdH5md *md_h5_open(MdH5Calls *calls, unsigned flags) {
     }
     if (!calls->failed) check_creator(calls, file->file);
     if (!calls->failed && !exists(file->file, "particles/all/position/value"))
-        refuse(calls, "holds no positions of particles");
+        md_h5_fail(calls, MD_ERROR_INPUT, "holds no positions of particles");
     if (!calls->failed) {
         hid_t position = H5_CALL(calls, H5Dopen2(file->file, "particles/all/position/value", H5P_DEFAULT));
         read_format(calls, file, position);

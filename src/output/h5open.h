@@ -13,9 +13,6 @@ MdH5md *md_h5_open(MdH5Calls *calls, unsigned flags);
  * that was cut short. h5recover.c */
 MdH5md *md_h5_open_as_it_is(MdH5Calls *calls);
 
-/* Rows of a series in the file. */
-int64_t md_h5_rows(MdH5Calls *calls, const Series *series);
-
 /* The first n steps of a timeline; md_free. */
 int64_t *md_h5_read_steps(MdH5Calls *calls, const MdH5md *file, int timeline, int64_t n);
 

@@ -36,7 +36,7 @@ void md_h5_begin_process(MdH5Calls *calls, const MdH5md *file) {
           space = H5_CALL(calls, H5Screate(H5S_SCALAR));
     /* Of a process that was killed before it was counted. */
     if (H5Lexists(file->file, path, H5P_DEFAULT) > 0) H5_CALL(calls, H5Ldelete(file->file, path, H5P_DEFAULT));
-    hid_t set = H5_CALL(calls, H5Dcreate2(file->file, path, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t set = md_h5_create_dataset(calls, file->file, path, type, space, H5P_DEFAULT, H5P_DEFAULT);
     if (!calls->failed) put(calls, set, text);
     H5_CALL(calls, H5Dclose(set));
     H5_CALL(calls, H5Sclose(space));

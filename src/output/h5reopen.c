@@ -24,7 +24,7 @@ typedef struct Plan {
 static bool has(const MdH5md *file, int quantity) { return file->series[quantity].dataset > 0; }
 
 /* What cannot change in the middle of a file. */
-static bool fits(const MdH5md *old, const MdH5mdSpec *spec, MdErrors *errors) {
+static void check_fit(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spec) {
     const char *what = "", *problem = NULL;
     if (strcmp(old->run_id, spec->run_id) != 0) problem = "holds frames of another run";
     else if (old->spec.n_atoms != spec->n_atoms) problem = "holds another number of particles";
@@ -37,8 +37,7 @@ static bool fits(const MdH5md *old, const MdH5mdSpec *spec, MdErrors *errors) {
     else if (*(what = old->elsewhere))
         problem = " has its numbers in other files: take them into this one (h5repack -l CONTI), or go on without it: "
                   "output.frames_every=0";
-    if (problem) md_fail(errors, MD_ERROR_INPUT, "%s: %s%s", old->path, what, problem);
-    return !problem;
+    if (problem) md_h5_fail(calls, MD_ERROR_INPUT, "%s%s", what, problem);
 }
 
 /* *n_beyond: of the others. */
@@ -86,21 +85,17 @@ static Plan make_plan(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spe
     return plan;
 }
 
-/* A file that has lost frames cannot be made whole. */
-static bool has_frames(const MdH5md *old, int64_t n, const MdH5mdKept *kept, MdErrors *errors) {
-    if (n >= kept->n_frames) return true;
-    md_fail(errors, MD_ERROR_INPUT,
-            "%s: has %lld frames up to step %lld, and had %lld when the restart file was written: not the same file, "
-            "or damaged",
-            old->path, (long long)n, (long long)kept->last_step[MD_H5MD_POSITION], (long long)kept->n_frames);
-    return false;
-}
-
-/* Whether the run can go on with the file, and how. */
+/* Whether the run can go on with the file, and how. A file that has lost frames cannot be made whole. */
 static bool accept(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spec, const MdH5mdKept *kept, Plan *plan) {
-    if (calls->failed || !fits(old, spec, calls->errors)) return false;
+    if (!calls->failed) check_fit(calls, old, spec);
+    if (calls->failed) return false;
     *plan = make_plan(calls, old, spec, kept);
-    return !calls->failed && has_frames(old, plan->n_kept[0], kept, calls->errors);
+    if (plan->n_kept[0] < kept->n_frames)
+        md_h5_fail(calls, MD_ERROR_INPUT,
+                   "has %lld frames up to step %lld, and had %lld when the restart file was written: not the same "
+                   "file, or damaged",
+                   (long long)plan->n_kept[0], (long long)kept->last_step[MD_H5MD_POSITION], (long long)kept->n_frames);
+    return !calls->failed;
 }
 
 MdStatus md_h5md_check(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdH5mdContinued *continued,
@@ -197,10 +192,8 @@ static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const MdH5md
     if (!calls.failed) md_h5_begin(&calls, file);
     md_require(!*plan->continued.added || kept->aside);
     const char *aside = *plan->continued.added ? kept->aside : NULL;
-    if (!calls.failed && (fdatasync(file->descriptor) != 0 || !take_place(path, old->path, aside))) {
-        calls.failed = true;
-        md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", path, strerror(errno));
-    }
+    if (!calls.failed && (fdatasync(file->descriptor) != 0 || !take_place(path, old->path, aside)))
+        md_h5_fail(&calls, MD_ERROR_OUTPUT, "%s", strerror(errno));
     if (created && calls.failed) unlink(path);
     free(path);
     if (calls.failed) {
