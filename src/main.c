@@ -64,10 +64,14 @@ static void calm_openmp(char **argv) {
     /* where that is not possible, the run goes on as it is */
 }
 
-/* What of this process a person sees: of rank 0 all, of the others nothing. */
-typedef struct Console {
-    FILE *out, *err;
-} Console;
+/* What every command has. */
+typedef struct Program {
+    const char *command; /* as it can be pasted into a shell */
+    MdComm *comm;
+    MdErrors *errors;
+    MdLog *log;
+    FILE *out, *err; /* what of this process a person sees: of rank 0 all, of the others nothing */
+} Program;
 
 /* What the command line asks for besides layers. */
 typedef struct Request {
@@ -79,10 +83,9 @@ typedef struct Request {
 } Request;
 
 /* Plans and, unless only a check is wanted, runs. */
-static int run(int n_arguments, char *const *arguments, const char *command, const Request *request, MdComm *comm,
-               const Console *console) {
-    MdErrors *errors = md_errors_create();
-    MdLog *log = md_log_create(console->out);
+static MdStatus run(int n_arguments, char *const *arguments, const Request *request, const Program *program) {
+    MdErrors *errors = program->errors;
+    MdComm *comm = program->comm;
     MdSimulation *simulation = NULL;
     MdDeck *deck = NULL;
     MdStatus status = MD_OK;
@@ -97,13 +100,13 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
         md_deck_destroy(deck);
         deck = NULL;
     }
-    if (deck) simulation = md_simulation_plan(deck, purpose, resumed, command, comm, log, errors);
+    if (deck) simulation = md_simulation_plan(deck, purpose, resumed, program->command, comm, program->log, errors);
     if (purpose == MD_TO_RUN) md_stop_watch();
     if (simulation && request->check_only) {
         if (md_simulation_check_files(simulation) == MD_OK && md_comm_is_root(comm))
             md_report_plan(&simulation->record);
         /* What was asked for is that text alone. */
-        const int fault = md_log_terminal_fault(log);
+        const int fault = md_log_terminal_fault(program->log);
         if (fault) md_fail(errors, MD_ERROR_OUTPUT, "standard output: %s", strerror(fault));
     } else if (simulation && request->bench) {
         md_bench_run(&simulation->record, request->bench, request->melt_steps);
@@ -113,13 +116,11 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
     }
     if (md_errors_count(errors)) status = md_errors_status(errors);
     status = md_comm_worst_status(comm, status, errors);
-    md_errors_print(errors, console->err);
+    md_errors_print(errors, program->err);
     md_simulation_destroy(simulation);
     md_deck_destroy(deck);
     md_checkpoint_close(resumed);
-    md_log_destroy(log);
-    md_errors_destroy(errors);
-    return (int)status;
+    return status;
 }
 
 #ifdef MDMINI_HAVE_MPI
@@ -128,40 +129,21 @@ static const struct MdCommEngine *const engine = &md_comm_mpi;
 static const struct MdCommEngine *const engine = NULL;
 #endif
 
-/* mdmini --ceilings [GROUP...] [section.key=value...] */
-static int measure_ceilings(int n_arguments, char *const *arguments, const char *command, bool quick, MdComm *comm,
-                            const Console *console) {
-    md_stop_release();
-    MdErrors *errors = md_errors_create();
-    MdLog *log = md_log_create(console->out);
-    const MdStatus status = md_microbench_ceilings(n_arguments, arguments, quick, command, comm, log, errors);
-    md_errors_print(errors, console->err);
-    md_log_destroy(log);
-    md_errors_destroy(errors);
-    return (int)status;
-}
-
 /* The exit code of what was printed. A reader that went away (`| head`) has what it wanted, as with the log. */
-static MdStatus end_information(void) {
+static MdStatus end_information(MdErrors *errors) {
     if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE) return MD_OK;
-    fprintf(stderr, "mdmini: error: standard output: %s\n", strerror(errno));
-    return MD_ERROR_OUTPUT;
+    return md_fail(errors, MD_ERROR_OUTPUT, "standard output: %s", strerror(errno));
 }
 
 /* mdmini --recover FILE */
-static int recover(const char *path) {
+static MdStatus recover(const char *path, MdErrors *errors) {
     md_stop_release();
-    MdErrors *errors = md_errors_create();
     MdH5mdRecovery recovery;
-    if (md_h5md_recover(path, &recovery, errors) == MD_OK) {
-        char *text = md_h5md_describe_recovery(path, &recovery);
-        fputs(text, stdout);
-        free(text);
-    }
-    md_errors_print(errors, stderr);
-    const int code = md_errors_count(errors) ? (int)md_errors_status(errors) : (int)end_information();
-    md_errors_destroy(errors);
-    return code;
+    if (md_h5md_recover(path, &recovery, errors) != MD_OK) return md_errors_status(errors);
+    char *text = md_h5md_describe_recovery(path, &recovery);
+    fputs(text, stdout);
+    free(text);
+    return end_information(errors);
 }
 
 /* Prints what the program says of itself; whether argument asked for that. */
@@ -177,13 +159,12 @@ static bool print_information(const char *argument, FILE *stream) {
     return true;
 }
 
-/* Whether argument k is a listing with other words beside it, which would change nothing: refused. */
-static bool is_crowded_listing(int argc, char *const *argv, int k, FILE *stream) {
+/* A listing with other words beside it, which would change nothing, is refused. */
+static MdStatus check_listing(int argc, char *const *argv, int k, MdErrors *errors) {
     const bool is_list = strncmp(argv[k], "--list-", strlen("--list-")) == 0;
-    if (argc == 2 || (!is_list && strncmp(argv[k], "--device", strlen("--device")) != 0)) return false;
-    fprintf(stream, "mdmini: error: %s stands alone, without %s (formats: =json%s); see mdmini --help\n", argv[k],
-            argv[k > 1 ? 1 : 2], is_list ? ", =markdown" : "");
-    return true;
+    if (argc == 2 || (!is_list && strncmp(argv[k], "--device", strlen("--device")) != 0)) return MD_OK;
+    return md_fail(errors, MD_ERROR_INPUT, "%s stands alone, without %s (formats: =json%s); see mdmini --help", argv[k],
+                   argv[k > 1 ? 1 : 2], is_list ? ", =markdown" : "");
 }
 
 /* A whole number from 0; -1 for anything else. */
@@ -201,35 +182,52 @@ static char *nearest_argument(const char *argument) {
     return md_nearest_question(md_nearest_name(&nearest));
 }
 
-/* Why main takes nothing of an argument that begins with `-`; next: the one after it, or NULL. */
-static void refuse_argument(const char *argument, const char *next, FILE *stream) {
+/* An argument that begins with `-`, and that main does not take; next: the one after it, or NULL. */
+static MdStatus refuse_argument(const char *argument, const char *next, MdErrors *errors) {
     bool known = false;
     for (int w = 0; w < N_WORDS; w++) known = known || (words[w].has_value && strcmp(argument, words[w].text) == 0);
-    fprintf(stream, "mdmini: error: ");
     if (!known) {
         char *question = nearest_argument(argument);
-        fprintf(stream, *question ? "unknown argument %s%s\n" : "unknown argument %s%s; see mdmini --help\n", argument,
-                question);
+        md_fail(errors, MD_ERROR_INPUT, "unknown argument %s%s", argument,
+                *question ? question : "; see mdmini --help");
         free(question);
-        return;
+        return MD_ERROR_INPUT;
     }
-    if (!next) fprintf(stream, "%s: no value", argument);
-    else if (strcmp(argument, "--melt") == 0)
-        fprintf(stream, "--melt: read \"%s\"; allowed: a whole number from 0", next);
-    else fprintf(stream, strcmp(argument, "--recover") == 0 ? "%s FILE stands alone" : "%s stands twice", argument);
-    fprintf(stream, "; see mdmini --help\n");
+    if (next && strcmp(argument, "--melt") == 0)
+        return md_fail(errors, MD_ERROR_INPUT, "--melt: read \"%s\"; allowed: a whole number from 0; see mdmini --help",
+                       next);
+    return md_fail(errors, MD_ERROR_INPUT, "%s%s; see mdmini --help", argument,
+                   !next                                ? ": no value"
+                   : strcmp(argument, "--recover") == 0 ? " FILE stands alone"
+                                                        : " stands twice");
 }
 
-/* What the arguments ask for. Returns the exit code. What is no run, rank 0 does alone. */
-static int dispatch(int argc, char **argv, const char *command, MdComm *comm, const Console *console) {
-    const bool is_root = md_comm_is_root(comm);
+/* Words that contradict each other. */
+static MdStatus check_request(const Request *r, const Program *program) {
+    const char *problem = NULL;
+    if (r->bench && r->check_only) problem = "--check and --bench exclude each other";
+    else if (!r->bench && r->melt_steps != MD_AUTO_INT) problem = "--melt belongs to --bench";
+    else if (r->bench && r->restart) problem = "--restart and --bench exclude each other";
+    else if (r->ceilings && (r->check_only || r->bench || r->restart))
+        problem = "--ceilings stands alone, without --check, --bench or --restart";
+    else if (r->quick && !r->ceilings) problem = "--quick belongs to --ceilings";
+    if (problem) return md_fail(program->errors, MD_ERROR_INPUT, "%s; see mdmini --help", problem);
+    const int n = md_comm_size(program->comm);
+    if (n == 1 || !r->bench) return MD_OK;
+    return md_fail(program->errors, MD_ERROR_INPUT, "--bench measures one process, and %d were started", n);
+}
+
+/* What the arguments ask for. What is no run, rank 0 does alone. */
+static MdStatus dispatch(int argc, char **argv, const Program *program) {
+    const bool is_root = md_comm_is_root(program->comm);
+    MdErrors *errors = program->errors;
     Request request = {.melt_steps = MD_AUTO_INT};
     int n = 0;
     for (int k = 1; k < argc; k++) {
         const char *next = argv[k + 1]; /* NULL after the last */
-        if (is_crowded_listing(argc, argv, k, console->err)) return MD_ERROR_INPUT;
-        if (print_information(argv[k], console->out)) return is_root ? (int)end_information() : MD_OK;
-        if (strcmp(argv[k], "--recover") == 0 && argc == 3 && next) return is_root ? recover(next) : MD_OK;
+        if (check_listing(argc, argv, k, errors) != MD_OK) return MD_ERROR_INPUT;
+        if (print_information(argv[k], program->out)) return is_root ? end_information(errors) : MD_OK;
+        if (strcmp(argv[k], "--recover") == 0 && argc == 3 && next) return is_root ? recover(next, errors) : MD_OK;
         if (strcmp(argv[k], "--check") == 0) {
             request.check_only = true;
         } else if (strcmp(argv[k], "--bench") == 0 && next && !request.bench) {
@@ -243,33 +241,15 @@ static int dispatch(int argc, char **argv, const char *command, MdComm *comm, co
         } else if (strcmp(argv[k], "--melt") == 0 && read_steps(next) >= 0) {
             request.melt_steps = read_steps(argv[++k]);
         } else if (argv[k][0] == '-' && argv[k][1] != '\0') {
-            refuse_argument(argv[k], next, console->err);
-            return MD_ERROR_INPUT;
+            return refuse_argument(argv[k], next, errors);
         } else {
             argv[n++] = argv[k];
         }
     }
-    if (request.bench ? request.check_only : request.melt_steps != MD_AUTO_INT) {
-        fprintf(console->err, "mdmini: error: --%s; see mdmini --help\n",
-                request.bench ? "check and --bench exclude each other" : "melt belongs to --bench");
-        return MD_ERROR_INPUT;
-    }
-    if (request.bench && request.restart) {
-        fprintf(console->err, "mdmini: error: --restart and --bench exclude each other; see mdmini --help\n");
-        return MD_ERROR_INPUT;
-    }
-    if (request.ceilings ? request.check_only || request.bench || request.restart : request.quick) {
-        fprintf(console->err, "mdmini: error: --%s; see mdmini --help\n",
-                request.ceilings ? "ceilings stands alone, without --check, --bench or --restart"
-                                 : "quick belongs to --ceilings");
-        return MD_ERROR_INPUT;
-    }
-    if (md_comm_size(comm) > 1 && request.bench) {
-        fprintf(console->err, "mdmini: error: --bench measures one process, and %d were started\n", md_comm_size(comm));
-        return MD_ERROR_INPUT;
-    }
-    return request.ceilings ? measure_ceilings(n, argv, command, request.quick, comm, console)
-                            : run(n, argv, command, &request, comm, console);
+    if (check_request(&request, program) != MD_OK) return MD_ERROR_INPUT;
+    if (!request.ceilings) return run(n, argv, &request, program);
+    md_stop_release();
+    return md_microbench_ceilings(n, argv, request.quick, program->command, program->comm, program->log, errors);
 }
 
 /* Processes with other arguments are other runs, which a launcher has only started together. */
@@ -302,13 +282,19 @@ int main(int argc, char **argv) {
     MdStatus status = md_errors_status(errors);
     const bool speaks = status == MD_OK ? md_comm_is_root(comm) : md_launcher_speaks();
     FILE *nowhere = speaks ? NULL : fopen("/dev/null", "w");
-    const Console console = {speaks ? stdout : nowhere, speaks ? stderr : nowhere};
+    const Program program = {.command = command,
+                             .comm = comm,
+                             .errors = errors,
+                             .log = md_log_create(speaks ? stdout : nowhere),
+                             .out = speaks ? stdout : nowhere,
+                             .err = speaks ? stderr : nowhere};
     if (status == MD_OK) status = check_same(comm, command, errors);
-    md_errors_print(errors, console.err);
-    const int code = status == MD_OK ? dispatch(argc, argv, command, comm, &console) : (int)status;
+    if (status == MD_OK) status = dispatch(argc, argv, &program);
+    md_errors_print(errors, program.err);
+    md_log_destroy(program.log);
     md_errors_destroy(errors);
     md_comm_destroy(comm);
     if (nowhere) fclose(nowhere);
     free(command);
-    return code;
+    return (int)status;
 }

@@ -7,7 +7,7 @@
 struct MdErrors {
     pthread_mutex_t lock; /* of md_fail */
     MdStatus status;
-    int n_messages, capacity;
+    int n_messages, n_printed, capacity;
     char **messages;
     char *(*finish)(const void *user, const char *message); /* NULL: they stay as they are */
     const void *user;
@@ -69,8 +69,9 @@ int md_errors_count(const MdErrors *errors) { return errors->n_messages; }
 const char *md_errors_text(const MdErrors *errors, int k) { return errors->messages[k]; }
 MdStatus md_errors_status(const MdErrors *errors) { return errors->status; }
 
-void md_errors_print(const MdErrors *errors, FILE *stream) {
-    for (int k = 0; k < errors->n_messages; k++) fprintf(stream, "mdmini: error: %s\n", errors->messages[k]);
+void md_errors_print(MdErrors *errors, FILE *stream) {
+    for (; errors->n_printed < errors->n_messages; errors->n_printed++)
+        fprintf(stream, "mdmini: error: %s\n", errors->messages[errors->n_printed]);
 }
 
 static void (*end_process)(int code) = exit;

@@ -44,8 +44,8 @@ int md_errors_count(const MdErrors *errors);
 const char *md_errors_text(const MdErrors *errors, int k); /* 0 <= k < count */
 MdStatus md_errors_status(const MdErrors *errors);         /* MD_OK when there are none */
 
-/* Writes all messages, one a line, each with `mdmini: error: ` before it. */
-void md_errors_print(const MdErrors *errors, FILE *stream);
+/* Writes the messages that it has not written yet, one a line, each with `mdmini: error: ` before it. */
+void md_errors_print(MdErrors *errors, FILE *stream);
 
 /* An internal fault: prints file, line and text to stderr and ends the process with exit code 1. */
 MD_NORETURN void md_panic_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -10,7 +10,7 @@
 #include "backends/backends.h"
 #include "base/memory.h"
 
-static _Noreturn void stop(const char *what, const MdErrors *errors) {
+static _Noreturn void stop(const char *what, MdErrors *errors) {
     printf("%s\n", what);
     if (errors) md_errors_print(errors, stdout);
     exit(1);
