@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,37 +172,40 @@ MdStatus md_restart_commit(MdRestart *r, MdStatus so_far, bool *stands) {
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
+static bool refuse(MdRestart *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* The reason, and what else there is to resume from. */
-static void refuse(MdRestart *r, const char *reason) {
-    char *previous = md_format("%s.prev", r->path);
+static bool refuse(MdRestart *r, const char *format, ...) {
+    MdText reason = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    md_text_add_list(&reason, format, arguments);
+    va_end(arguments);
+    char *previous = md_format("%s.prev", r->path), *file = md_shell_path(previous);
     const size_t n = strlen(r->path);
     const bool older = n < 5 || strcmp(r->path + n - 5, ".prev") != 0;
-    char *file = md_shell_path(previous);
     if (older && access(previous, R_OK) == 0)
-        md_fail(r->errors, MD_ERROR_INPUT, "%s: %s; the one before it is there: mdmini --restart %s", r->path, reason,
-                file);
-    else md_fail(r->errors, MD_ERROR_INPUT, "%s: %s", r->path, reason);
+        md_text_add(&reason, "; the one before it is there: mdmini --restart %s", file);
+    md_fail(r->errors, MD_ERROR_INPUT, "%s: %s", r->path, reason.text);
+    free(reason.text);
     free(file);
     free(previous);
+    return false;
 }
 
 static bool get(MdRestart *r, void *data, size_t n_bytes) { return fread(data, 1, n_bytes, r->file) == n_bytes; }
 
 static bool read_head(MdRestart *r) {
     Head head;
-    char reason[160];
     if (!get(r, &head, sizeof head) || memcmp(head.magic, magic, sizeof magic) != 0)
-        return refuse(r, "this is no restart file of mdmini"), false;
+        return refuse(r, "this is no restart file of mdmini");
     if (head.byte_order != BYTE_ORDER_MARK || head.checksum != md_checksum(&head, offsetof(Head, checksum)))
-        return refuse(r, "the restart file is damaged: its head"), false;
-    if (head.version != MD_RESTART_VERSION) {
-        snprintf(reason, sizeof reason,
-                 "a restart file of version %u, and this program reads version %d: resume it with the program that "
-                 "wrote it",
-                 head.version, MD_RESTART_VERSION);
-        return refuse(r, reason), false;
-    }
-    return true;
+        return refuse(r, "the restart file is damaged: its head");
+    if (head.version == MD_RESTART_VERSION) return true;
+    return refuse(r,
+                  "a restart file of version %u, and this program reads version %d: resume it with the program that "
+                  "wrote it",
+                  head.version, MD_RESTART_VERSION);
 }
 
 /* Reads over the bytes of a section; false when they are damaged. */
@@ -224,23 +228,18 @@ static bool check_data(MdRestart *r, const Section *section, uint64_t *checksum)
 
 /* Reads the next section. *end: it was the last one. */
 static bool read_section(MdRestart *r, bool *end) {
-    char reason[120];
     uint64_t checksum, whole = 0;
-    if (r->n_sections == MAX_SECTIONS) return refuse(r, "the restart file is damaged: too many sections"), false;
+    if (r->n_sections == MAX_SECTIONS) return refuse(r, "the restart file is damaged: too many sections");
     Section *section = &r->sections[r->n_sections];
     if (!get(r, &section->head, sizeof section->head) ||
         section->head.checksum != md_checksum(&section->head, offsetof(SectionHead, checksum)) ||
-        memchr(section->head.name, '\0', MD_RESTART_NAME_BYTES) == NULL) {
-        snprintf(reason, sizeof reason,
-                 "the restart file is damaged: it breaks off, or is overwritten, after %d sections", r->n_sections);
-        return refuse(r, reason), false;
-    }
+        memchr(section->head.name, '\0', MD_RESTART_NAME_BYTES) == NULL)
+        return refuse(r, "the restart file is damaged: it breaks off, or is overwritten, after %d sections",
+                      r->n_sections);
     section->offset = ftello(r->file);
     *end = strcmp(section->head.name, "end") == 0;
-    if (!check_data(r, section, &checksum)) {
-        snprintf(reason, sizeof reason, "the restart file is damaged: section %s", section->head.name);
-        return refuse(r, reason), false;
-    }
+    if (!check_data(r, section, &checksum))
+        return refuse(r, "the restart file is damaged: section %s", section->head.name);
     md_checksum_add(&r->whole, &section->head.checksum, sizeof checksum);
     if (*end) whole = md_checksum_value(&r->whole);
     md_checksum_add(&r->whole, &checksum, sizeof checksum);
@@ -250,7 +249,7 @@ static bool read_section(MdRestart *r, bool *end) {
     if (section->head.n_bytes == sizeof stored && fseeko(r->file, section->offset, SEEK_SET) == 0 &&
         get(r, &stored, sizeof stored) && stored == whole && fseeko(r->file, sizeof stored, SEEK_CUR) == 0)
         return true;
-    return refuse(r, "the restart file is damaged: its parts do not belong together"), false;
+    return refuse(r, "the restart file is damaged: its parts do not belong together");
 }
 
 static bool check_all(MdRestart *r) {
@@ -258,18 +257,15 @@ static bool check_all(MdRestart *r) {
     for (bool end = false; !end;)
         if (!read_section(r, &end)) return false;
     if (fgetc(r->file) == EOF) return true;
-    return refuse(r, "the restart file is damaged: it goes on after its end"), false;
+    return refuse(r, "the restart file is damaged: it goes on after its end");
 }
 
 static void refuse_missing(MdRestart *r) {
     char *question = md_nearest_file(r->path);
-    char *reason = md_format("No such file or directory%s",
-                             *question ? question
-                                       : "; a run leaves a restart file at an early stop, and, unless restart.every is "
-                                         "0, at its end");
-    refuse(r, reason);
+    refuse(r, "No such file or directory%s",
+           *question ? question
+                     : "; a run leaves a restart file at an early stop, and, unless restart.every is 0, at its end");
     free(question);
-    free(reason);
 }
 
 MdRestart *md_restart_open(const char *path, MdErrors *errors) {
@@ -280,7 +276,7 @@ MdRestart *md_restart_open(const char *path, MdErrors *errors) {
     r->whole = md_checksum_begin();
     r->file = fopen(path, "rb");
     if (!r->file && errno == ENOENT) refuse_missing(r);
-    else if (!r->file) refuse(r, strerror(errno));
+    else if (!r->file) refuse(r, "%s", strerror(errno));
     else if (fstat(fileno(r->file), &there) != 0 || !S_ISREG(there.st_mode)) refuse(r, "not a plain file");
     else if (check_all(r)) return r;
     md_restart_close(r);
