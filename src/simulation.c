@@ -119,7 +119,7 @@ static MdStatus create_pipeline(MdSimulation *s) {
                                  .user = s,
                                  .trace = s->trace};
     s->pipeline = md_pipeline_create(&spec, s->record.errors);
-    if (s->pipeline) s->record.resume.continued = md_pipeline_continued(s->pipeline);
+    if (s->pipeline) s->record.resume.continued = md_trajectory_continued(md_pipeline_files(s->pipeline));
     return agree(s, s->pipeline ? MD_OK : md_errors_status(s->record.errors));
 }
 
@@ -237,7 +237,7 @@ static void set_time_limit(const MdSimulation *s) {
 /* Frames in the files; one that this process leaves alone keeps its number. */
 static void note_frames(MdSimulation *s) {
     int64_t n_h5, n_xyz;
-    md_pipeline_frames(s->pipeline, &n_h5, &n_xyz);
+    md_trajectory_frames(md_pipeline_files(s->pipeline), &n_h5, &n_xyz);
     if (s->record.files.h5) s->record.resume.n_frames = n_h5;
     if (s->record.files.xyz) s->record.resume.n_xyz_frames = n_xyz;
 }
@@ -386,7 +386,7 @@ static MdStatus leave_verification(MdSimulation *s) {
 static void describe(MdSimulation *s) {
     if (!is_root(s) || !md_sensors_conditions(s->record.sensors)->after.taken) return;
     char *text = md_provenance_describe(&s->record);
-    md_pipeline_describe(s->pipeline, text);
+    md_trajectory_describe(md_pipeline_files(s->pipeline), text);
     free(text);
 }
 

@@ -329,19 +329,7 @@ static MdStatus wait_until_done(MdPipeline *p, bool commit, const MdComm *comm, 
 MdStatus md_pipeline_drain(MdPipeline *p, MdErrors *errors) { return wait_until_done(p, false, p->spec.comm, errors); }
 MdStatus md_pipeline_commit(MdPipeline *p, MdErrors *errors) { return wait_until_done(p, true, p->spec.comm, errors); }
 
-void md_pipeline_frames(MdPipeline *p, int64_t *n_h5, int64_t *n_xyz) {
-    *n_h5 = *n_xyz = 0;
-    if (p->files) md_trajectory_frames(p->files, n_h5, n_xyz); /* a commit by time that fails may yet take some away */
-}
-
-MdTrajectoryContinued md_pipeline_continued(const MdPipeline *p) {
-    return p->files ? md_trajectory_continued(p->files) : (MdTrajectoryContinued){0};
-}
-
-/* The writer does not look at it. */
-void md_pipeline_describe(MdPipeline *p, const char *text) {
-    if (p) md_trajectory_describe(p->files, text);
-}
+MdTrajectory *md_pipeline_files(const MdPipeline *p) { return p ? p->files : NULL; }
 
 MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
     if (!p) return MD_OK;

@@ -56,14 +56,8 @@ MdStatus md_pipeline_drain(MdPipeline *pipeline, MdErrors *errors);
 /* The same, and until it is safe on the disk: flushed and synced. */
 MdStatus md_pipeline_commit(MdPipeline *pipeline, MdErrors *errors);
 
-/* Frames in the files, as md_trajectory_frames; after commit or drain. */
-void md_pipeline_frames(MdPipeline *pipeline, int64_t *n_h5, int64_t *n_xyz);
-
-/* What it took to go on with the files; after create. */
-MdTrajectoryContinued md_pipeline_continued(const MdPipeline *pipeline);
-
-/* What this process says of itself in the end: JSON text for the trajectory. Accepts NULL. */
-void md_pipeline_describe(MdPipeline *pipeline, const char *text);
+/* The files, while the writer is at rest: after create, drain or commit. NULL: this rank has none, or the pipeline is NULL. */
+MdTrajectory *md_pipeline_files(const MdPipeline *pipeline);
 
 /* Waits for what is under way, ends the writer and closes the file. Accepts NULL. */
 MdStatus md_pipeline_close(MdPipeline *pipeline, MdErrors *errors);

@@ -59,8 +59,8 @@ MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *error
 
 MdTrajectoryContinued md_trajectory_continued(const MdTrajectory *t) {
     MdTrajectoryContinued continued = {0};
-    if (t->h5) continued.h5 = md_h5md_continued(t->h5);
-    if (t->xyz) continued.n_xyz_dropped = md_xyz_dropped(t->xyz);
+    if (t && t->h5) continued.h5 = md_h5md_continued(t->h5);
+    if (t && t->xyz) continued.n_xyz_dropped = md_xyz_dropped(t->xyz);
     return continued;
 }
 
@@ -100,8 +100,8 @@ MdStatus md_trajectory_commit(MdTrajectory *t, bool sync, MdErrors *errors) {
 }
 
 void md_trajectory_frames(const MdTrajectory *t, int64_t *n_h5, int64_t *n_xyz) {
-    *n_h5 = t->h5 ? md_h5md_frames(t->h5) : 0;
-    *n_xyz = t->xyz ? md_xyz_frames(t->xyz) : 0;
+    *n_h5 = t && t->h5 ? md_h5md_frames(t->h5) : 0;
+    *n_xyz = t && t->xyz ? md_xyz_frames(t->xyz) : 0;
 }
 
 uint64_t md_trajectory_file_bytes(const MdTrajectory *t) {

@@ -26,7 +26,7 @@ typedef struct MdTrajectory MdTrajectory;
 /* Creates the files, or continues them. NULL, with the problem in errors. */
 MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *errors);
 
-MdTrajectoryContinued md_trajectory_continued(const MdTrajectory *trajectory);
+MdTrajectoryContinued md_trajectory_continued(const MdTrajectory *trajectory); /* accepts NULL */
 
 /* Whether the files that are continued are such that md_trajectory_create would go on with them; continued: what it would
  * do. Touches nothing. */
@@ -49,7 +49,7 @@ double md_trajectory_commit_due_s(const MdTrajectory *trajectory);
 /* Hands all frames to the system; sync: waits until they are on the disk. */
 MdStatus md_trajectory_commit(MdTrajectory *trajectory, bool sync, MdErrors *errors);
 
-/* Frames of positions in each file, those of before a restart included; 0 where there is no such file. */
+/* Frames of positions in each file, those of before a restart included; 0 where there is no such file. Accepts NULL. */
 void md_trajectory_frames(const MdTrajectory *trajectory, int64_t *n_h5, int64_t *n_xyz);
 
 /* Bytes that particles take in the files: what this program has appended, and for XYZ all that is there. The difference of
