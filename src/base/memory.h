@@ -6,10 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* At the start of the program: memory of large blocks goes back to the system when they are freed, as the announced
  * memory takes for granted. */
 void md_memory_start(void);
@@ -38,7 +34,4 @@ char *md_text_take(MdText *text);
 /* Largest resident set so far, in bytes. */
 uint64_t md_host_memory_peak_bytes(void);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

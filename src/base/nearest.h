@@ -2,10 +2,6 @@
 #ifndef MD_BASE_NEAREST_H
 #define MD_BASE_NEAREST_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The nearest name seen so far, by the number of slips (a letter wrong, missing, too many, or two swapped). */
 typedef struct MdNearest {
     const char *wanted, *best;
@@ -23,7 +19,4 @@ char *md_nearest_question(const char *name);
 /* The same for a file that is not there: the name nearest to it in its folder, the folder before it as in path. */
 char *md_nearest_file(const char *path);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

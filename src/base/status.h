@@ -7,16 +7,6 @@
 
 #include <stdio.h>
 
-#ifdef __cplusplus
-#define MD_NORETURN [[noreturn]]
-#else
-#define MD_NORETURN _Noreturn
-#endif
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The values are the exit codes of the program. */
 typedef enum MdStatus {
     MD_OK = 0,
@@ -48,7 +38,7 @@ MdStatus md_errors_status(const MdErrors *errors);         /* MD_OK when there a
 void md_errors_print(MdErrors *errors, FILE *stream);
 
 /* An internal fault: prints file, line and text to stderr and ends the process with exit code 1. */
-MD_NORETURN void md_panic_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void md_panic_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* From now on an internal fault ends the process by this function, which does not return, in place of exit: for a process
  * that others wait for. NULL: by exit again. */
@@ -60,7 +50,4 @@ void md_panic_ends_by(void (*end)(int code));
         if (!(condition)) md_panic("%s does not hold", #condition);                                                    \
     } while (0)
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -12,10 +12,6 @@
 
 #include "base/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct MdRandom MdRandom;
 /* What random numbers took: those handed out; generators, copies and what is made of the numbers included. */
 typedef struct MdRandomCost {
@@ -48,7 +44,4 @@ uint64_t md_random_stream_seed(uint64_t seed, int stream);
 /* The streams in use, so that no two purposes share numbers. */
 enum { MD_STREAM_VELOCITY = 0, MD_STREAM_PLACEMENT = 1, MD_STREAM_TYPE = 2, MD_STREAM_SHUFFLE = 3, MD_STREAM_BATH = 4 };
 
-#ifdef __cplusplus
-}
-#endif
 #endif

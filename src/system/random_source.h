@@ -8,10 +8,6 @@
 
 #include "base/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Numbers are drawn in chunks of one round of cuRAND's Philox ordering (65536 sequences, four doubles of each). Then the
  * numbers do not depend on how many are asked for at a time, host and device generators are asked for the same calls, and
  * however many numbers a system takes, they need 2 MiB on a GPU. */
@@ -29,7 +25,4 @@ typedef struct MdRandomSource {
 /* Chunk number `chunk` of our own Philox. */
 void md_philox_fill(uint64_t seed, uint64_t chunk, double *values);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -16,10 +16,6 @@
 #include "physics/form.h"
 #include "system/random.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Parameters of every type pair; entry [a * n_types + b]. */
 typedef struct MdPotential {
     int n_types;
@@ -101,7 +97,4 @@ static inline uint64_t md_system_bytes(const MdSystemPlan *plan) {
 /* Parameters of all type pairs from the options of section potential, with the mixing rule, for so many types. */
 MdStatus md_potential_from_config(const MdDeck *deck, int n_types, MdPotential *potential, MdErrors *errors);
 
-#ifdef __cplusplus
-}
-#endif
 #endif
