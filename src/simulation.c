@@ -133,55 +133,41 @@ static MdStatus start(MdSimulation *s) {
     return status;
 }
 
-/* What was in the way of the files is moved. */
-static MdStatus prepare_files(MdSimulation *s) {
-    MdRecord *r = &s->record;
-    return agree(s, is_root(s) ? md_files_prepare(r->deck, &r->files, r->log, r->errors) : MD_OK);
-}
-
-static MdStatus open_log(MdSimulation *s) {
-    MdRecord *r = &s->record;
-    return agree(s, is_root(s) ? md_log_open(r->log, r->files.log, s->resumed != NULL, r->errors) : MD_OK);
-}
-
-static MdStatus begin_report(MdSimulation *s) {
-    md_report_head(&s->record);
-    return md_table_open(&s->record);
-}
-
 /* The backend first: what it finds that it cannot run is known before any file is touched. */
 static MdStatus set_up(MdSimulation *s) {
-    MdStatus status =
-        s->record.ops->create(&s->context, s->record.config, s->record.asked, s->system, s->record.errors);
+    MdRecord *r = &s->record;
+    MdStatus status = r->ops->create(&s->context, r->config, r->asked, s->system, r->errors);
     if (status == MD_OK && md_stop_requested()) status = MD_STOPPED; /* nothing has been touched */
     status = agree(s, status);
     if (status != MD_OK) return status;
-    md_trace_name_process(s->trace, MD_TRACE_DEVICE, s->record.machine.name);
-    if (s->trace) s->record.ops->trace(s->context, s->trace);
+    md_trace_name_process(s->trace, MD_TRACE_DEVICE, r->machine.name);
+    if (s->trace) r->ops->trace(s->context, s->trace);
     /* What is resumed may still be refused, and then log and report of before stay as they are. */
-    if (s->resumed) status = agree(s, md_checkpoint_load(s->resumed, &s->record, s->system, s->context));
+    if (s->resumed) status = agree(s, md_checkpoint_load(s->resumed, r, s->system, s->context));
     md_thermostat_weigh(&s->thermostat, s->system);
     if (status == MD_OK)
-        status = md_thermostat_check_motion(&s->thermostat, s->record.ops, s->context, s->record.step, s->record.deck,
-                                            s->record.errors);
-    if (status == MD_OK) md_provenance_compose(&s->record);
-    if (status == MD_OK) status = prepare_files(s);
+        status = md_thermostat_check_motion(&s->thermostat, r->ops, s->context, r->step, r->deck, r->errors);
+    if (status == MD_OK) md_provenance_compose(r);
+    if (status == MD_OK) /* what is in the way of the files is moved */
+        status = agree(s, is_root(s) ? md_files_prepare(r->deck, &r->files, r->log, r->errors) : MD_OK);
     if (status == MD_OK && s->resumed) status = create_pipeline(s);
-    if (status == MD_OK) status = open_log(s);
+    if (status == MD_OK)
+        status = agree(s, is_root(s) ? md_log_open(r->log, r->files.log, s->resumed != NULL, r->errors) : MD_OK);
     if (status != MD_OK) return status;
-    s->record.files_ready = true;
-    s->record.ops->statistics(s->context, &s->record.statistics);
-    status = agree(s, is_root(s) ? begin_report(s) : MD_OK);
+    r->files_ready = true;
+    r->ops->statistics(s->context, &r->statistics);
+    if (is_root(s)) md_report_head(r);
+    status = agree(s, is_root(s) ? md_table_open(r) : MD_OK);
     if (status == MD_OK && !s->resumed) status = create_pipeline(s);
-    if (status == MD_OK) md_files_hold(&s->record.files);
+    if (status == MD_OK) md_files_hold(&r->files);
     if (status == MD_OK) status = start(s);
     /* A run that was stopped before this is verified when it is resumed. */
     status = sync_loop(s, status);
-    if (status == MD_OK && s->record.step == 0 && s->record.verification.n_checks == 0 && !s->sync.is_stopping) {
+    if (status == MD_OK && r->step == 0 && r->verification.n_checks == 0 && !s->sync.is_stopping) {
         status = verify(s, 0, md_verify_forces);
         if (status == MD_STOPPED) status = MD_OK; /* the loop makes no step then */
     }
-    return status == MD_OK ? s->record.ops->finish(s->context) : status;
+    return status == MD_OK ? r->ops->finish(s->context) : status;
 }
 
 /* The next step after which there is something to do: at the latest in some tenths of a second, to look whether the run is to stop. */
@@ -247,8 +233,7 @@ static MdStatus write_restart(MdSimulation *s) {
     MdResume *resume = &s->record.resume;
     MdStatus status = s->record.ops->finish(s->context);
     if (status != MD_OK) return status;
-    s->record.verification.fault = s->record.ops->fault(s->context);
-    if (s->record.verification.fault.step >= 0) return MD_ERROR_PHYSICS;
+    if (has_fault(s)) return MD_ERROR_PHYSICS;
     const double save_s = md_clock_s();
     md_nvtx_begin("restart file", s->record.step);
     bool stands;

@@ -5,8 +5,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 /* The first of the signals that came; 0: none. Handlers run on any thread. */
 static atomic_int requested;
@@ -21,17 +22,11 @@ static const struct {
 } watched[] = {{SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"}, {SIGUSR1, "SIGUSR1"}, {SIGALRM, "the walltime"}};
 enum { N_WATCHED = sizeof watched / sizeof *watched };
 
-static long long now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (long long)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void note(int signal) {
     int none = 0;
     atomic_compare_exchange_strong(&requested, &none, signal);
     if (signal != SIGTERM && signal != SIGINT) return;
-    long long first = 0, now = now_ns();
+    long long first = 0, now = (long long)(1e9 * md_clock_s());
     if (!atomic_compare_exchange_strong(&first_ns, &first, now) && now - first > echo_ns) _exit(128 + signal);
 }
 

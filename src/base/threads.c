@@ -2,8 +2,8 @@
 #include "base/threads.h"
 
 #include <omp.h>
-#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 #include "base/cgroup.h"
@@ -57,6 +57,17 @@ MdProcessors md_threads_of_team(int n_threads) {
             if (CPU_ISSET(cpu, &own)) add_processor(&all, cpu);
     }
     return all;
+}
+
+bool md_threads_begin(pthread_t *thread, void *(*work)(void *user), void *user) {
+    static const int of_run[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
+    sigset_t signals, before;
+    sigemptyset(&signals);
+    for (size_t k = 0; k < sizeof of_run / sizeof *of_run; k++) sigaddset(&signals, of_run[k]);
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    const bool begun = pthread_create(thread, NULL, work, user) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return begun;
 }
 
 typedef struct Tasks {

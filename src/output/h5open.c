@@ -6,24 +6,12 @@
 
 #include "base/memory.h"
 
-/* Whether all links of a path lead somewhere. */
-static bool exists(hid_t file, const char *path) {
-    char *part = md_copy_text(path);
-    bool there = true;
-    for (char *slash = part; there && slash;) {
-        slash = strchr(slash + 1, '/');
-        if (slash) *slash = 0;
-        there = H5Lexists(file, part, H5P_DEFAULT) > 0;
-        if (slash) *slash = '/';
-    }
-    free(part);
-    return there;
-}
+static bool exists(hid_t file, const char *path) { return H5Lexists(file, path, H5P_DEFAULT) > 0; }
 
 /* A text of fixed length that is shorter than size; empty where there is none. */
 static void read_text(MdH5Calls *calls, hid_t file, const char *group, const char *name, size_t size, char *text) {
     memset(text, 0, size);
-    if (!exists(file, group) || H5Aexists_by_name(file, group, name, H5P_DEFAULT) <= 0) return;
+    if (H5Aexists_by_name(file, group, name, H5P_DEFAULT) <= 0) return;
     hid_t attribute = H5_CALL(calls, H5Aopen_by_name(file, group, name, H5P_DEFAULT, H5P_DEFAULT));
     hid_t type = H5_CALL(calls, H5Aget_type(attribute));
     bool fixed = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;

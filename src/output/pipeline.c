@@ -3,12 +3,12 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/nvtx.h"
+#include "base/threads.h"
 #include "output/schedule.h"
 #include "output/collective.h"
 #include "parallel/comm.h"
@@ -167,19 +167,6 @@ static void *write_all(void *opaque) {
     return NULL;
 }
 
-/* Signals that end or hurry a run are for the thread of the steps. */
-static MdStatus start_writer(MdPipeline *p, MdErrors *errors) {
-    sigset_t ours, before;
-    sigemptyset(&ours);
-    const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
-    for (size_t k = 0; k < sizeof signals / sizeof signals[0]; k++) sigaddset(&ours, signals[k]);
-    pthread_sigmask(SIG_BLOCK, &ours, &before);
-    p->threaded = pthread_create(&p->writer, NULL, write_all, p) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (p->threaded) return MD_OK;
-    return md_fail(errors, MD_ERROR_INTERNAL, "output.pipeline = on: cannot create the writer thread");
-}
-
 /* --- the producer ---------------------------------------------------------------------------------------------------- */
 
 static void destroy(MdPipeline *p) {
@@ -213,7 +200,9 @@ MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
         p->collective = md_collective_open(p->ring->comm, p->files, path, status, spec->n_atoms, errors);
         if (!p->collective) status = MD_ERROR_OUTPUT;
     }
-    if (status == MD_OK && on) status = start_writer(p, errors);
+    p->threaded = status == MD_OK && on && md_threads_begin(&p->writer, write_all, p);
+    if (status == MD_OK && on && !p->threaded)
+        status = md_fail(errors, MD_ERROR_INTERNAL, "output.pipeline = on: cannot create the writer thread");
     if (status == MD_OK) return p;
     md_trajectory_close(p->files, errors);
     destroy(p);

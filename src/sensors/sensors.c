@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/nvtx.h"
+#include "base/threads.h"
 #include "sensors/powercap.h"
 
 /* Of samples that are kept for the median: when there are more, every other one goes, and from then on every other one
@@ -278,16 +278,6 @@ static void *watch(void *user) {
     return NULL;
 }
 
-/* Signals of the run stay with the thread of the steps. */
-static bool start_thread(MdSensors *s) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    const int failed = pthread_create(&s->thread, NULL, watch, s);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed == 0;
-}
-
 static const char no_answer[] = "NVML did not answer";
 
 /* What is known of a GPU before it has answered. */
@@ -325,7 +315,7 @@ MdSensors *md_sensors_open(const MdSensorsSpec *spec) {
     pthread_cond_init(&s->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     lack_gpu(s, no_answer);
-    s->threaded = start_thread(s);
+    s->threaded = md_threads_begin(&s->thread, watch, s);
     if (!s->threaded) {
         s->gone = true;
         s->lost = "cannot create the thread of the sensors";

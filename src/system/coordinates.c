@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "system/coordinates_read.h"
 #include "system/point_grid.h"
+#include "system/xyz_read.h"
 
 static const double same_point = 1e-6; /* sigma; nearer than this no pair energy is a sensible number */
 

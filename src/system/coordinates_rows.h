@@ -44,6 +44,9 @@ typedef struct MdRowParts {
 /* Adds an atom read at that line. */
 void md_coordinates_append(MdCoordinates *c, int64_t *capacity, const MdRow *row, const MdRowParts *parts, int line);
 
+/* Puts atoms in the order of their ids; two of the same id are a problem. */
+void md_coordinates_sort(MdCoordinates *c, MdLines *lines);
+
 /* Whether a coordinate or velocity is of a size that can be computed with; if not, it is a problem of the line. */
 bool md_coordinates_in_range(MdLines *lines, double value);
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "system/coordinates_read.h"
+#include "system/coordinates_rows.h"
 
 typedef struct Place {
     int64_t id, row;

@@ -2,7 +2,7 @@
 #ifndef MD_SYSTEM_XYZ_READ_H
 #define MD_SYSTEM_XYZ_READ_H
 
-#include "system/coordinates_read.h"
+#include "system/coordinates_rows.h"
 
 /* What a column is used for. */
 typedef enum XyzRole {
@@ -25,6 +25,9 @@ typedef struct XyzColumns {
     int count[XYZ_N_ROLES];
     unsigned char *role; /* [n], from malloc */
 } XyzColumns;
+
+/* Reads an XYZ file whose first line, the number of atoms, is `line`; problems go to lines. */
+void md_coordinates_read_xyz(MdLines *lines, char *line, int dimension, MdCoordinates *c);
 
 /* The columns of plain XYZ. */
 XyzColumns md_xyz_plain_columns(void);
