@@ -57,8 +57,8 @@ enum { CORRECTED = 0, UNCORRECTED = 1 };
     X(PROCESSES_2, "nvmlDeviceGetComputeRunningProcesses_v2")
 
 enum {
-#define NUMBER(id, name) F_##id,
-    FUNCTIONS(NUMBER) N_FUNCTIONS
+#define INDEX(id, name) F_##id,
+    FUNCTIONS(INDEX) N_FUNCTIONS
 };
 #define NAME(id, name) name,
 #define LACK(id, name) "the NVML library lacks " name,
@@ -107,48 +107,23 @@ static const char *obstacle(const MdNvml *nvml, int function) {
 
 /* --- one question each ---------------------------------------------------------------------------------------------- */
 
-static MdReading answer(int code, double value) {
-    return code == SUCCESS ? md_reading(value) : md_no_reading(error_text(code));
-}
+/* The forms of functions that give a number, by the types above. */
+typedef enum Form { NUMBER, NUMBER_OF, LONG, MODES, ERRORS } Form;
 
-static MdReading ask_number(const MdNvml *nvml, int function, double unit) {
+/* what: which clock, sensor or kind of errors, for the forms that have several. */
+static MdReading ask(const MdNvml *nvml, int function, Form form, int what, double unit) {
+    const Function call = nvml->function[function];
     const char *why = obstacle(nvml, function);
-    unsigned value = 0;
+    unsigned value = 0, later = 0;
+    unsigned long long large = 0;
     if (why) return md_no_reading(why);
-    const int code = ((GetNumber)nvml->function[function])(nvml->device, &value);
-    return answer(code, unit * value);
-}
-
-static MdReading ask_number_of(const MdNvml *nvml, int function, int what) {
-    const char *why = obstacle(nvml, function);
-    unsigned value = 0;
-    if (why) return md_no_reading(why);
-    const int code = ((GetNumberOf)nvml->function[function])(nvml->device, what, &value);
-    return answer(code, value);
-}
-
-static MdReading ask_long(const MdNvml *nvml, int function, double unit) {
-    const char *why = obstacle(nvml, function);
-    unsigned long long value = 0;
-    if (why) return md_no_reading(why);
-    const int code = ((GetLong)nvml->function[function])(nvml->device, &value);
-    return answer(code, unit * (double)value);
-}
-
-static MdReading ask_mode(const MdNvml *nvml, int function) {
-    const char *why = obstacle(nvml, function);
-    unsigned now = 0, later = 0;
-    if (why) return md_no_reading(why);
-    const int code = ((GetModes)nvml->function[function])(nvml->device, &now, &later);
-    return answer(code, now);
-}
-
-static MdReading ask_ecc_errors(const MdNvml *nvml, int kind) {
-    const char *why = obstacle(nvml, F_ECC_ERRORS);
-    unsigned long long value = 0;
-    if (why) return md_no_reading(why);
-    const int code = ((GetErrors)nvml->function[F_ECC_ERRORS])(nvml->device, kind, VOLATILE, &value);
-    return answer(code, (double)value);
+    const int code = form == NUMBER      ? ((GetNumber)call)(nvml->device, &value)
+                     : form == NUMBER_OF ? ((GetNumberOf)call)(nvml->device, what, &value)
+                     : form == LONG      ? ((GetLong)call)(nvml->device, &large)
+                     : form == MODES     ? ((GetModes)call)(nvml->device, &value, &later)
+                                         : ((GetErrors)call)(nvml->device, what, VOLATILE, &large);
+    if (code != SUCCESS) return md_no_reading(error_text(code));
+    return md_reading(unit * (form == LONG || form == ERRORS ? (double)large : value));
 }
 
 static MdReadText ask_version(const MdNvml *nvml, int function) {
@@ -168,7 +143,7 @@ static MdReadText ask_text(const MdNvml *nvml, int function) {
     return code == SUCCESS ? text : md_no_text(error_text(code));
 }
 
-MdReading md_nvml_energy(const MdNvml *nvml) { return ask_long(nvml, F_ENERGY, 1e-3); }
+MdReading md_nvml_energy(const MdNvml *nvml) { return ask(nvml, F_ENERGY, LONG, 0, 1e-3); }
 
 /* --- all of it ------------------------------------------------------------------------------------------------------ */
 
@@ -178,24 +153,24 @@ MdGpuFacts md_nvml_facts(const MdNvml *nvml) {
                         .uuid = ask_text(nvml, F_UUID),
                         .driver = ask_version(nvml, F_DRIVER_VERSION),
                         .nvml = ask_version(nvml, F_NVML_VERSION),
-                        .mig = ask_mode(nvml, F_MIG),
-                        .ecc = ask_mode(nvml, F_ECC),
-                        .persistence = ask_number(nvml, F_PERSISTENCE, 1),
-                        .power_limit_w = ask_number(nvml, F_LIMIT, 1e-3),
-                        .power_limit_default_w = ask_number(nvml, F_DEFAULT_LIMIT, 1e-3),
-                        .sm_mhz_max = ask_number_of(nvml, F_MAX_CLOCK, CLOCK_SM),
-                        .memory_mhz_max = ask_number_of(nvml, F_MAX_CLOCK, CLOCK_MEMORY)};
+                        .mig = ask(nvml, F_MIG, MODES, 0, 1),
+                        .ecc = ask(nvml, F_ECC, MODES, 0, 1),
+                        .persistence = ask(nvml, F_PERSISTENCE, NUMBER, 0, 1),
+                        .power_limit_w = ask(nvml, F_LIMIT, NUMBER, 0, 1e-3),
+                        .power_limit_default_w = ask(nvml, F_DEFAULT_LIMIT, NUMBER, 0, 1e-3),
+                        .sm_mhz_max = ask(nvml, F_MAX_CLOCK, NUMBER_OF, CLOCK_SM, 1),
+                        .memory_mhz_max = ask(nvml, F_MAX_CLOCK, NUMBER_OF, CLOCK_MEMORY, 1)};
     return facts;
 }
 
 MdGpuPulse md_nvml_pulse(const MdNvml *nvml) {
     const int throttle = nvml->function[F_EVENTS] ? F_EVENTS : F_THROTTLE;
-    return (MdGpuPulse){.sm_mhz = ask_number_of(nvml, F_CLOCK, CLOCK_SM),
-                        .memory_mhz = ask_number_of(nvml, F_CLOCK, CLOCK_MEMORY),
-                        .temperature_c = ask_number_of(nvml, F_TEMPERATURE, SENSOR_GPU),
-                        .power_w = ask_number(nvml, F_POWER, 1e-3),
+    return (MdGpuPulse){.sm_mhz = ask(nvml, F_CLOCK, NUMBER_OF, CLOCK_SM, 1),
+                        .memory_mhz = ask(nvml, F_CLOCK, NUMBER_OF, CLOCK_MEMORY, 1),
+                        .temperature_c = ask(nvml, F_TEMPERATURE, NUMBER_OF, SENSOR_GPU, 1),
+                        .power_w = ask(nvml, F_POWER, NUMBER, 0, 1e-3),
                         .energy_j = md_nvml_energy(nvml),
-                        .throttle = ask_long(nvml, throttle, 1)};
+                        .throttle = ask(nvml, throttle, LONG, 0, 1)};
 }
 
 /* The processes of the device; those that find no room are counted by the library. */
@@ -241,8 +216,8 @@ static void ask_processes(const MdNvml *nvml, MdGpuState *state) {
 
 MdGpuState md_nvml_state(const MdNvml *nvml) {
     MdGpuState state = {.pulse = md_nvml_pulse(nvml),
-                        .ecc_corrected = ask_ecc_errors(nvml, CORRECTED),
-                        .ecc_uncorrected = ask_ecc_errors(nvml, UNCORRECTED)};
+                        .ecc_corrected = ask(nvml, F_ECC_ERRORS, ERRORS, CORRECTED, 1),
+                        .ecc_uncorrected = ask(nvml, F_ECC_ERRORS, ERRORS, UNCORRECTED, 1)};
     ask_processes(nvml, &state);
     return state;
 }
