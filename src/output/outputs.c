@@ -51,16 +51,17 @@ static void free_output(Output *output) {
     *output = (Output){0};
 }
 
-static bool is_input(const MdDeck *deck, const char *path) {
+/* The deck or the coordinates of the run that are the file at path; NULL: it is no input. */
+static const char *find_input(const MdDeck *deck, const char *path) {
     const char *coordinates = md_deck_config(deck)->system_file;
     for (int k = 0; md_deck_file(deck, k); k++)
-        if (md_path_same(md_deck_file(deck, k), path)) return true;
-    return *coordinates && md_path_same(coordinates, path);
+        if (md_path_same(md_deck_file(deck, k), path)) return md_deck_file(deck, k);
+    return *coordinates && md_path_same(coordinates, path) ? coordinates : NULL;
 }
 
 /* Whether the XYZ file, which this run does not write, is of an earlier one. */
 static bool is_left_over(const MdDeck *deck, const char *path) {
-    return md_xyz_is_output(path) && !is_input(deck, path);
+    return md_xyz_is_output(path) && !find_input(deck, path);
 }
 
 void md_outputs_make(const MdDeck *deck, const MdFilesUse *use, Output outputs[N_FILES]) {
@@ -181,15 +182,10 @@ static const char written_over[] = "the run writes a file of that name; choose a
 static void check_inputs(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
     const char *coordinates = md_deck_config(deck)->system_file;
     for (int k = 0; k < N_FILES; k++) {
-        if (!outputs[k].path) continue;
-        bool found = false;
-        for (int i = 0; !found && md_deck_file(deck, i); i++)
-            if (md_path_same(md_deck_file(deck, i), outputs[k].path)) {
-                found = true;
-                md_fail(errors, MD_ERROR_INPUT, "%s: %s", md_deck_file(deck, i), written_over);
-            }
-        if (!found && *coordinates && md_path_same(coordinates, outputs[k].path))
-            fail_option(deck, errors, MD_OPTION_system_file, coordinates, written_over);
+        const char *input = outputs[k].path ? find_input(deck, outputs[k].path) : NULL;
+        if (!input) continue;
+        if (input == coordinates) fail_option(deck, errors, MD_OPTION_system_file, input, written_over);
+        else md_fail(errors, MD_ERROR_INPUT, "%s: %s", input, written_over);
     }
 }
 
