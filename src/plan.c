@@ -17,7 +17,6 @@
 #include "base/threads.h"
 #include "continue.h"
 #include "cpu/threads.h"
-#include "deck/table.h"
 #include "deck/value.h"
 #include "output/path.h"
 #include "output/schedule.h"

@@ -117,10 +117,8 @@ void md_json_text(MdJson *json, const char *key, const char *value) {
 }
 
 void md_json_int(MdJson *json, const char *key, int64_t value) {
-    char text[32];
-    snprintf(text, sizeof text, "%" PRId64, value);
     before_value(json, key, false);
-    append_text(json, text);
+    md_text_add(&json->text, "%" PRId64, value);
 }
 
 void md_json_raw(MdJson *json, const char *key, const char *value) {

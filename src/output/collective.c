@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,7 +29,6 @@ typedef struct Command {
 
 /* Of a file, by which a rank knows that it sees that of rank 0. */
 typedef struct Identity {
-    char path[PATH_MAX];
     ino_t number;
     off_t bytes;
     uint64_t head; /* checksum of its first bytes, which hold the id of the run */

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cgroup.h"
-#include "base/memory.h"
 
 MdReadText md_host_cpu_model(void) {
     MdReadText model = md_no_text("/proc/cpuinfo does not say");

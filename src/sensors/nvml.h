@@ -4,7 +4,6 @@
 #ifndef MD_SENSORS_NVML_H
 #define MD_SENSORS_NVML_H
 
-#include <stdint.h>
 
 #include "sensors/reading.h"
 

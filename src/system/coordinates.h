@@ -20,8 +20,6 @@
 #ifndef MD_SYSTEM_COORDINATES_H
 #define MD_SYSTEM_COORDINATES_H
 
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "base/status.h"
 #include "physics/box.h"

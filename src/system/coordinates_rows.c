@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "deck/table.h"
 
 void md_coordinates_destroy(MdCoordinates *coordinates) {
     if (!coordinates) return;

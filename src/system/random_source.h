@@ -3,7 +3,6 @@
 #define MD_SYSTEM_RANDOM_SOURCE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"

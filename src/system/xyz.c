@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "deck/deck.h"
 #include "system/xyz_read.h"
 
 typedef struct XyzReader {
