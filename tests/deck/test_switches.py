@@ -99,20 +99,6 @@ def check_needed(lines, options):
     check([tuple(cells[:2]) for cells in lines] == expected, f"several GPUs need {expected}, and the page has {lines}")
 
 
-def check_numbers(options):
-    """Kernels compare a switch by the number of its word where the preprocessor does, with the word behind it."""
-    keys, n = {f"{row['section']}_{row['key']}": row for row in options.values()}, 0
-    for path in sorted(Path(SOURCE, "src/cuda/kernels").rglob("*.cu*")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            found = re.search(r"MD_SW_(\w+) [=!]= (\d+) /\* ([\w-]+)", line)
-            if found and line.count("MD_SW_") == 1:
-                n += 1
-                key, number, word = found.groups()
-                of_number = keys[key]["choices"][int(number)]
-                check(of_number == word, f"{path.name}: number {number} of {key} is {of_number}, not {word}")
-    check(n > 15, f"{n} comparisons of switches in kernels")
-
-
 def main():
     if not PROGRAM or not SOURCE:
         print("skipped: MDMINI or MDMINI_SOURCE is not set")
@@ -140,7 +126,6 @@ def main():
     check(not missing, f"not on the page: {sorted(missing)}")
     check_effects(page["Without effect"], options)
     check_needed(page["Several GPUs"], options)
-    check_numbers(options)
     print(f"{len(on_page)} switches; not in the option table yet: {', '.join(later)}")
 
     printed = subprocess.run([PROGRAM, "--list-variants=markdown"], check=True, stdout=subprocess.PIPE).stdout

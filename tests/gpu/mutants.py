@@ -37,7 +37,7 @@ from mutations import MUTANTS
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src")
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-KERNELS = ("cuda/kernels", "cuda/context/shared.h", "deck/choices.h", "deck/choices.def", "physics")  # as CMakeLists.txt embeds them
+KERNELS = ("cuda/kernels", "cuda/context/shared.h", "physics")  # as CMakeLists.txt embeds them
 LIMIT_S = 300  # without a mutant
 RECORD_S = 10  # from one record to the next
 

@@ -1,7 +1,7 @@
 /* Compiling the kernels: see kernels.c for why this happens when the program starts.
  *
  * A unit is one file, such as cuda/kernels/force.cu. It sees the switches that its text names as MD_SW_<section>_<key> and no
- * others, so that units which a switch does not concern come out the same, byte for byte.
+ * others, so that units which a switch does not concern come out the same, byte for byte. Their values have names (deck/choices.h).
  *
  * The text is part of the program. MDMINI_KERNELS may name a folder like src/ with the files cuda/kernels/... that are to be
  * read instead: to try a change without a build. What was compiled is kept for later runs (cache.h). */
@@ -72,6 +72,26 @@ static const char *built_in_text(const char *name) {
     return NULL;
 }
 
+/* The constants of deck/choices.def, set after set; NULL ends a set. */
+#define X(name, ...)         "MD_" #name,
+#define FORM(name, ...)      "MD_POTENTIAL_" #name,
+#define BATH(name, ...)      "MD_THERMOSTAT_" #name,
+#define CHOICES(set, values) values NULL,
+static const char *const constants[] = {
+#include "deck/choices.def"
+};
+
+/* What kernels include as deck/choices.h: the same constants as macros, since the preprocessor knows no enumerators. From malloc. */
+static char *make_choices(void) {
+    MdText text = {0};
+    int value = 0;
+    for (size_t k = 0; k < sizeof constants / sizeof constants[0]; k++) {
+        if (constants[k]) md_text_add(&text, "#define %s %d\n", constants[k], value);
+        value = constants[k] ? value + 1 : 0;
+    }
+    return md_text_take(&text);
+}
+
 static int find_source(const Sources *sources, const char *name) {
     for (int k = 0; k < sources->n; k++)
         if (strcmp(sources->names[k], name) == 0) return k;
@@ -79,14 +99,15 @@ static int find_source(const Sources *sources, const char *name) {
 }
 
 /* Adds a file and all that it includes: from MDMINI_KERNELS if it is there, else the program's. The compiler itself finds what
- * neither has, such as headers of the toolkit. physics/form.inc is the file of the form of the pair potential. */
+ * neither has, such as headers of the toolkit. physics/form.inc is the file of the form of the pair potential, and deck/choices.h is
+ * made. */
 static void add_source(Sources *sources, const char *name, const MdForm *form) {
     static const char directive[] = "#include ";
     char file[NAME_BYTES], included[NAME_BYTES];
     if (find_source(sources, name) >= 0) return;
     snprintf(file, sizeof file, "%s", name);
     if (form && strcmp(name, "physics/form.inc") == 0) snprintf(file, sizeof file, "physics/forms/%s.inc", form->file);
-    char *own = read_own(file);
+    char *own = strcmp(name, "deck/choices.h") == 0 ? make_choices() : read_own(file);
     const char *text = own ? own : built_in_text(file);
     if (!text) return;
     md_require(sources->n < MAX_SOURCES);

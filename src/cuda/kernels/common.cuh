@@ -26,7 +26,7 @@
 #include "physics/box.h"
 #include "physics/form.h"
 
-#if MD_SW_launch_bounds
+#if MD_SW_launch_bounds == MD_ON
 /* No more registers than let so many threads live on a multiprocessor at once, in the 32 blocks that it has room for. */
 #define MD_BOUND_BLOCKS(threads) ((threads) / MD_BLOCK > 32 ? 32 : (threads) / MD_BLOCK > 0 ? (threads) / MD_BLOCK : 1)
 #define MD_BOUNDS(threads)       __launch_bounds__(MD_BLOCK, MD_BOUND_BLOCKS(threads))
@@ -38,17 +38,6 @@
 #define MD_KERNEL_OF(threads)     extern "C" __global__ void MD_BOUNDS(threads)
 #define MD_KERNEL                 MD_KERNEL_OF(MD_BOUND_THREADS)
 #define MD_ARGUMENTS              const __grid_constant__ CudaArguments a
-
-/* Lines with #if compare switches with numbers, since the preprocessor knows no enumerators: with these. */
-static_assert(MD_KERNEL_CLUSTER == 5 && MD_KERNEL_BRICK == 6 && MD_KERNEL_AUTO == 7, "force.kernel");
-static_assert(MD_SEARCH_BRUTE == 0 && MD_SEARCH_BRUTE_TILED == 1 && MD_SEARCH_CELL == 2, "neighbor.search");
-static_assert(MD_METHOD_COOPERATIVE == 5 && MD_METHOD_CUB == 6 && MD_FINISH_TWO_PASS == 2,
-              "reduce.method, reduce.finish");
-static_assert(MD_FUSE_STEP == 2 && MD_PERSISTENT_ON == 1 && MD_PASSES_QUEUE == 1, "launch.fuse, persistent, passes");
-static_assert(MD_REBUILD_DEVICE_CHECK == 2 && MD_DISTANCES_MATRIX == 1 && MD_ON == 1,
-              "neighbor.rebuild, distances, sorted");
-static_assert(MD_PARAMETERS_GLOBAL == 0 && MD_PARAMETERS_ARGUMENT == 1 && MD_SORT_NONE == 0, "memory.parameters, sort");
-static_assert(MD_BRICK_GRID_CELLS == 0 && MD_PRECISION_DOUBLE == 0, "bricks, run.precision");
 
 constexpr unsigned whole_warp = 0xffffffffu;
 

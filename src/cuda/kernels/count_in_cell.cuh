@@ -19,7 +19,7 @@ __device__ inline unsigned lanes_below(int n) {
 /* What was counted before this thread of the first n by `count`, which is that of the cell at `place`. Where memory keeps an
  * order, the particles of a warp are of two or three cells: the first one in each counts for all of them. */
 __device__ inline int count_particle(int *count, int place, int n) {
-#if MD_SW_memory_sort == 0 || __CUDA_ARCH__ < 700 /* none; older GPUs cannot compare numbers over a warp */
+#if MD_SW_memory_sort == MD_SORT_NONE || __CUDA_ARCH__ < 700 /* older GPUs cannot compare numbers over a warp */
     return atomicAdd(count, 1);
 #else
     const int lane = (int)threadIdx.x % 32;

@@ -9,9 +9,9 @@
 #include "cuda/kernels/force_pairs.cuh"
 
 /* Launch bounds of kernels that compute forces alone, without sums. */
-#if MD_SW_force_kernel == 6 && MD_SW_run_precision != 0 /* brick, pairs in single precision */
+#if MD_SW_force_kernel == MD_KERNEL_BRICK && MD_SW_run_precision != MD_PRECISION_DOUBLE /* pairs in single precision */
 #define MD_PLAIN_THREADS 1440 /* 40 registers are enough for a row, and five blocks of 288 threads hide more */
-#elif MD_SW_force_kernel == 6
+#elif MD_SW_force_kernel == MD_KERNEL_BRICK
 #define MD_PLAIN_THREADS 1152 /* in double precision two blocks of 576 threads, which shared memory has room for */
 #else
 #define MD_PLAIN_THREADS MD_BOUND_THREADS

@@ -34,13 +34,13 @@ MD_KERNEL k_gather_places(MD_ARGUMENTS) {
 MD_KERNEL k_gather_ids(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i < own_atoms(a) && !a.status->stopped) ((int32_t *)a.out)[i] = a.now.tag[i].id;
-#if MD_SW_parallel_transport == 3 /* direct: all ranks are told how many there are */
+#if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT /* all ranks are told how many there are */
     for (int rank = i; rank < a.domain.n_ranks && !a.status->stopped; rank += grid_size())
         *(volatile int32_t *)&a.domain.peers->mailbox[rank]->n_rows[a.domain.rank] = own_atoms(a);
 #endif
 }
 
-#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* nccl, direct */
+#if MD_SW_parallel_transport == MD_TRANSPORT_NCCL || MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
 /* Of n rows of n_words words each, perhaps of another GPU, those that this rank writes, by id. All GPUs read all ids. What is
  * scattered is written to the memory of this one. */
 __device__ inline void join_rows(const CudaArguments &a, const void *ids, const void *rows, int64_t n, int n_words) {
@@ -54,7 +54,7 @@ __device__ inline void join_rows(const CudaArguments &a, const void *ids, const 
 /* Column a.n of all ranks, whose rows have a.buffer words; behind a barrier of all GPUs, or when NCCL has brought them to a.in. */
 MD_KERNEL k_gather_joined(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* all GPUs: they stop at the same step */
-#if MD_SW_parallel_transport == 3  /* direct */
+#if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
     const CudaPeers &peers = *a.domain.peers;
     for (int rank = 0; rank < a.domain.n_ranks; rank++)
         join_rows(a, peers.frame[rank][CUDA_FRAME_IDS], peers.frame[rank][a.n],

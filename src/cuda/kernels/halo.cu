@@ -57,7 +57,7 @@ MD_KERNEL k_halo_pack(MD_ARGUMENTS) {
     if (is_by_nccl && thread_index() == 0) a.status->n_places_sent += (unsigned long long)table.room_out[CUDA_SIDES];
 }
 
-#if MD_SW_parallel_transport == 2 /* nccl */
+#if MD_SW_parallel_transport == MD_TRANSPORT_NCCL
 /* From the rooms of the messages to behind the own atoms, side by side. */
 MD_KERNEL k_halo_unpack(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* all GPUs; a list that is to be made again may have its atoms here */
@@ -68,7 +68,7 @@ MD_KERNEL k_halo_unpack(MD_ARGUMENTS) {
 }
 #endif
 
-#if MD_SW_parallel_transport == 3 /* direct */
+#if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
 /* Into that copy of the ranks that need them; behind a barrier all know the largest displacement of all. */
 MD_KERNEL k_halo_push(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* all GPUs: they stop at the same step */
@@ -102,7 +102,7 @@ MD_KERNEL k_halo_barrier(MD_ARGUMENTS) {
 
 /* --- the end of a list ---------------------------------------------------------------------------------------------------- */
 
-#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* lists_by_kernels */
+#if MD_SW_parallel_transport == MD_TRANSPORT_NCCL || MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
 /* What this rank has found, CUDA_LIST_... */
 __device__ inline unsigned found_here(const CudaArguments &a) {
     const CudaDomain &domain = a.domain;
@@ -116,7 +116,7 @@ __device__ inline unsigned found_here(const CudaArguments &a) {
            (is_held && found.sides_without_halo == 0 ? 0u : CUDA_LIST_NEEDS_BARRIER);
 }
 
-#if MD_SW_parallel_transport == 3 /* direct */
+#if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
 /* By the threads of a block: what all ranks have found. Each learns where the others have its copies, too. */
 __device__ inline unsigned found_by_peers(const CudaArguments &a) {
     CudaHaloTable *table = a.domain.table;
@@ -147,7 +147,7 @@ __device__ inline unsigned found_in_words(const CudaArguments &a) {
 /* One block. All GPUs stop together, or go on together. */
 MD_KERNEL k_halo_end(MD_ARGUMENTS) {
     CudaHaloTable *table = a.domain.table;
-#if MD_SW_parallel_transport == 3 /* direct */
+#if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
     const unsigned all = found_by_peers(a);
 #else
     const unsigned all = found_in_words(a);

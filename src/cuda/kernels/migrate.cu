@@ -37,8 +37,8 @@ MD_KERNEL k_migrate_arrive(MD_ARGUMENTS) {
     if (k < a.n) take_in(a, k, min(a.domain.table->n_leaving, a.domain.row_room), ((const AtomRow *)a.in)[k]);
 }
 
-#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* lists_by_kernels */
-#if MD_SW_parallel_transport == 3                                  /* direct */
+#if MD_SW_parallel_transport == MD_TRANSPORT_NCCL || MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
+#if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
 __device__ inline int n_in_inbox(const CudaArguments &a) {
     return (int)*(volatile uint32_t *)&a.domain.peers->mailbox[a.domain.rank]->n_atoms;
 }
@@ -112,7 +112,7 @@ __device__ inline bool has_side(const CudaDomain &domain, int side) {
     return side < CUDA_SIDES && (domain.sides >> side & 1u) != 0;
 }
 
-#if MD_SW_parallel_transport == 3 /* direct */
+#if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
 /* When this GPU has sent all copies: each rank is told how many come to it, and all whether any lacks room; then nothing is sorted. By
  * all threads of a block, one a side. */
 __device__ inline void tell_counts(const CudaArguments &a, int n_arrived) {
@@ -140,12 +140,12 @@ __device__ inline void tell_counts(const CudaArguments &a, int n_arrived) {
 MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
     const int n_arrived = count_arrived(a);
     take_one(a, thread_index(), n_arrived);
-#if MD_SW_parallel_transport == 3                    /* direct */
+#if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
     if (is_last_block(a)) tell_counts(a, n_arrived); /* all have taken theirs, and know how many have come */
 #endif
 }
 
-#if MD_SW_parallel_transport == 2 /* nccl */
+#if MD_SW_parallel_transport == MD_TRANSPORT_NCCL
 /* When the copies have come. Where this rank lacks room, it sorts nothing; the others learn it at the end of the list. One block, a
  * thread for each side. */
 MD_KERNEL k_migrate_count(MD_ARGUMENTS) {

@@ -99,7 +99,7 @@ __device__ inline void try_pair(const CudaArguments &a, Row *row, int j, const V
     else append_to_own(a, row, j);
 }
 
-#if MD_SW_neighbor_search == 0 /* brute */
+#if MD_SW_neighbor_search == MD_SEARCH_BRUTE
 MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= own_atoms(a)) return;
@@ -110,7 +110,7 @@ MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
 }
 #endif
 
-#if MD_SW_neighbor_search == 1 /* brute-tiled */
+#if MD_SW_neighbor_search == MD_SEARCH_BRUTE_TILED
 MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
     __shared__ Pair s_position[3][MD_BLOCK];
     const int t = (int)threadIdx.x, own = thread_index();
@@ -138,7 +138,8 @@ MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
 }
 #endif
 
-#if MD_SW_neighbor_search == 2 && MD_SW_force_kernel < 5 /* cell; clusters have a search of their own */
+#if MD_SW_neighbor_search == MD_SEARCH_CELL &&                                                                         \
+    MD_SW_force_kernel < MD_KERNEL_CLUSTER /* clusters have a search of their own */
 constexpr bool is_by_warps = MD_SW_neighbor_threads_per_atom == MD_ROW_THREADS_32;
 
 /* Lines of cells that are one run of slots. */
@@ -241,13 +242,13 @@ MD_KERNEL k_neighbor_cell(MD_ARGUMENTS) {
 }
 #endif
 
-#if MD_SW_force_kernel == 5 /* cluster */
+#if MD_SW_force_kernel == MD_KERNEL_CLUSTER
 MD_KERNEL k_neighbor_cluster(MD_ARGUMENTS) { search_clusters(a); }
 #endif
 
 MD_KERNEL k_neighbor_count(MD_ARGUMENTS) { count_entries(a, thread_index(), a.list.n_rows, grid_size()); }
 
-#if MD_SW_neighbor_sorted == 1 /* on */
+#if MD_SW_neighbor_sorted == MD_ON
 /* A warp a row, in shared memory; rows that are too long for that are sorted in place. */
 MD_KERNEL k_neighbor_sort_rows(MD_ARGUMENTS) {
     constexpr int n_warps = MD_BLOCK / 32, most = 32768 / (n_warps * (int)sizeof(int32_t)),

@@ -47,10 +47,10 @@ struct PairTable {
     PairParameters pair[MD_N_TYPES * MD_N_TYPES];
 };
 
-#if MD_SW_memory_parameters == 0 /* global */
+#if MD_SW_memory_parameters == MD_PARAMETERS_GLOBAL
 #define MD_FORCE_ARGUMENTS MD_ARGUMENTS
 #define MD_PAIR_TABLE      ((const PairParameters *)a.pairs)
-#elif MD_SW_memory_parameters == 1 /* argument */
+#elif MD_SW_memory_parameters == MD_PARAMETERS_ARGUMENT
 #define MD_FORCE_ARGUMENTS MD_ARGUMENTS, const __grid_constant__ PairTable table
 #define MD_PAIR_TABLE      table.pair
 #else /* constant */

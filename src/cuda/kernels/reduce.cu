@@ -33,7 +33,7 @@ MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
     add_to_totals<CUDA_KINETIC>(a, sums);
 }
 
-#if MD_SW_reduce_finish == 2 /* two-pass */
+#if MD_SW_reduce_finish == MD_FINISH_TWO_PASS
 /* Block q adds up the a.n partial sums of part q, into total a.first_total + q. */
 MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
     double sum[1] = {};

@@ -29,10 +29,11 @@
 #ifndef MD_CUDA_REDUCE_CUH
 #define MD_CUDA_REDUCE_CUH
 
-#if MD_SW_reduce_method == 5 /* cooperative */
+#include "deck/choices.h"
+#if MD_SW_reduce_method == MD_METHOD_COOPERATIVE
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
-#elif MD_SW_reduce_method == 6 /* cub */
+#elif MD_SW_reduce_method == MD_METHOD_CUB
 #include <cub/block/block_reduce.cuh>
 #endif
 
@@ -149,7 +150,7 @@ __device__ inline Compensated shuffle_down(Compensated value, int distance) {
 
 /* Over the first WIDTH lanes; the result is that of lane 0. All lanes of the warp must call it. */
 template <int WIDTH, class Combine, class T> __device__ inline T warp_reduce(T value) {
-#if MD_SW_reduce_method == 5 /* cooperative */
+#if MD_SW_reduce_method == MD_METHOD_COOPERATIVE
     namespace cg = cooperative_groups;
     return cg::reduce(cg::tiled_partition<WIDTH>(cg::this_thread_block()), value, Combine());
 #else
@@ -179,7 +180,7 @@ template <class Combine, int N, class T> __device__ inline void block_reduce(con
     if constexpr (reduce_method == MD_METHOD_SHUFFLE || reduce_method == MD_METHOD_COOPERATIVE) {
         reduce_by_warps<Combine>(value);
     } else if constexpr (reduce_method == MD_METHOD_CUB) {
-#if MD_SW_reduce_method == 6 /* cub */
+#if MD_SW_reduce_method == MD_METHOD_CUB
         typedef cub::BlockReduce<T, MD_BLOCK> Reduction;
         __shared__ typename Reduction::TempStorage s_storage[N];
         for (int q = 0; q < N; q++) value[q] = Reduction(s_storage[q]).Reduce(value[q], Combine());

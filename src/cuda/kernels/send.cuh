@@ -52,7 +52,7 @@ __device__ inline void send_copies(const CudaArguments &a, unsigned sides, bool 
     }
 }
 
-#if MD_SW_parallel_transport == 3 /* direct */
+#if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
 /* Into the inbox of the rank that owns the cell, at the next free place there. */
 __device__ inline bool put_into_inbox(const CudaArguments &a, const Cell &cell, const AtomRow &row) {
     const CudaPeers &peers = *a.domain.peers;
@@ -61,7 +61,7 @@ __device__ inline bool put_into_inbox(const CudaArguments &a, const Cell &cell, 
     if (k < (unsigned)a.domain.inbox_room) ((AtomRow *)peers.inbox[owner])[k] = row;
     return k < (unsigned)a.domain.inbox_room; /* else the owner tells all ranks */
 }
-#elif MD_SW_parallel_transport == 2 /* nccl */
+#elif MD_SW_parallel_transport == MD_TRANSPORT_NCCL
 /* Where those begin that leave to a side, or come from there, by the rooms for copies; and the room for them. */
 __device__ inline int first_migrant(const int32_t *first, int side) {
     return first[side] / CUDA_ROOM_UNIT + CUDA_LEAST_MIGRANTS * side;
@@ -97,10 +97,10 @@ __device__ inline bool put_into_message(const CudaArguments &a, const Cell &cell
 }
 #endif
 
-#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* lists_by_kernels */
+#if MD_SW_parallel_transport == MD_TRANSPORT_NCCL || MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
 /* Atom i to its new owner. Where there is no room for it, it stays: all ranks learn it, and the hosts send what is left. */
 __device__ inline void send_to_owner(const CudaArguments &a, const Cell &cell, int i, const AtomRow &row) {
-#if MD_SW_parallel_transport == 3 /* direct */
+#if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
     if (!put_into_inbox(a, cell, row)) return;
 #else
     if (!put_into_message(a, cell, row)) return;

@@ -96,8 +96,8 @@ __device__ inline unsigned wrap_into_cell(const CudaArguments &a, int i, const V
     if constexpr (!reorders) /* otherwise put_into_slot does */
         store<Pair>(a.reference, i, place, Pair(0));
     if (a.n == 0) return 0;
-#if MD_DOMAIN &&                                                                                                       \
-    (MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3) /* lists_by_kernels: here each atom is seen */
+#if MD_DOMAIN && (MD_SW_parallel_transport == MD_TRANSPORT_NCCL ||                                                     \
+                  MD_SW_parallel_transport == MD_TRANSPORT_DIRECT) /* here each atom is seen */
     return sort_or_send(a, i, cell_of_place(a, place), own_atoms(a), a.n, key_at(place, tag.id));
 #else
     count_in_cell(a, i, place, tag.id);

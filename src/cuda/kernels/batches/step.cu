@@ -21,7 +21,7 @@
 
 constexpr bool has_check = MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 
-#if MD_SW_launch_fuse == 2 /* step */
+#if MD_SW_launch_fuse == MD_FUSE_STEP
 constexpr bool has_bricks = MD_SW_force_kernel == MD_KERNEL_BRICK;
 
 /* Several processes: the place of an own atom, without a tag, to all its copies. */
@@ -240,7 +240,7 @@ __device__ inline void make_steps(const CudaArguments &a, const PairParameters *
 }
 #endif
 
-#if MD_SW_launch_fuse == 2 && MD_SW_launch_persistent != 1 /* step, a kernel a pass */
+#if MD_SW_launch_fuse == MD_FUSE_STEP && MD_SW_launch_persistent != MD_PERSISTENT_ON /* a kernel a pass */
 /* The passes of n steps as a kernel each: a.buffer says which copy of the positions, of the displacements, and of the number of
  * the step, is read; the last kernel, which computes forces and no more, is that of everybody and reads the first copy of the
  * first two. The first kernel is left out where forces come first, after a build. */
@@ -256,7 +256,7 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
     end_pass(a, moved_sq, a.buffer);
 }
 
-#if MD_SW_launch_passes == 1 /* queue */
+#if MD_SW_launch_passes == MD_PASSES_QUEUE
 /* All a.n passes that k_step_pass would make, the first of which reads copy a.buffer. */
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     static_assert(has_bricks && has_check == is_checked_queue, "no host looks in the midst of it");
@@ -274,7 +274,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     leave_queue(a);
 }
 
-#if MD_SW_neighbor_rebuild == 2 /* device-check */
+#if MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK
 /* What a queue that has stopped the device leaves in the second copies, to where everybody looks for it, and bricks to the drift
  * that counts. It may come again: the second copies stay what they are until the build, which also takes back that there is
  * anything to bring. */
@@ -317,9 +317,9 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
 #endif
 #endif
 
-#if MD_SW_force_kernel == 6 && MD_SW_memory_brick_grid > 0 /* device, device-2 */
+#if MD_SW_force_kernel == MD_KERNEL_BRICK && MD_SW_memory_brick_grid != MD_BRICK_GRID_CELLS
 #define MD_RESIDENT_THREADS MD_SHARED_THREADS(MD_SW_memory_brick_grid)
-#elif MD_SW_force_kernel == 6 /* brick: at 72 registers, of which it holds many from step to step */
+#elif MD_SW_force_kernel == MD_KERNEL_BRICK /* at 72 registers, of which it holds many from step to step */
 #define MD_RESIDENT_THREADS CUDA_BRICK_THREADS
 #else
 #define MD_RESIDENT_THREADS MD_BOUND_THREADS
@@ -329,12 +329,12 @@ MD_KERNEL_OF(MD_RESIDENT_THREADS) k_step_resident(MD_FORCE_ARGUMENTS) {
     GridBarrier barrier = begin_barrier(a);
     if (*(volatile unsigned *)&a.status->stopped) return; /* by an earlier launch: every block sees it */
     if constexpr (has_domain && MD_SW_launch_persistent == MD_PERSISTENT_ON) find_copies(a);
-#if MD_SW_memory_parameters == 0 && MD_N_TYPES == 1             /* global */
+#if MD_SW_memory_parameters == MD_PARAMETERS_GLOBAL && MD_N_TYPES == 1
     const PairParameters only = *MD_PAIR_TABLE, *pairs = &only; /* in registers: a barrier drops what L1 holds */
 #else
     const PairParameters *pairs = MD_PAIR_TABLE;
 #endif
-#if MD_SW_launch_fuse == 2 /* step */
+#if MD_SW_launch_fuse == MD_FUSE_STEP
     make_fused_steps(a, pairs, &barrier);
 #else
     make_steps(a, pairs, &barrier);

@@ -1,19 +1,19 @@
 /* Stage neighbor for force.kernel = brick; the ladder stands in neighbor.cu. */
 #include "cuda/kernels/bricks/search.cuh"
-#if MD_SW_neighbor_distances == 1 /* matrix: not for older GPUs */
+#if MD_SW_neighbor_distances == MD_DISTANCES_MATRIX /* not for older GPUs */
 #include "cuda/kernels/bricks/search_matrix.cuh"
 #endif
 
-#if MD_SW_neighbor_distances == 1 /* matrix */
+#if MD_SW_neighbor_distances == MD_DISTANCES_MATRIX
 typedef RowsByWarps BrickRows;
 #else
 typedef RowsByThreads BrickRows;
 #endif
-#if MD_SW_neighbor_distances == 1 && MD_SW_memory_brick_grid > 0 /* device, device-2 */
+#if MD_SW_neighbor_distances == MD_DISTANCES_MATRIX && MD_SW_memory_brick_grid != MD_BRICK_GRID_CELLS
 #define MD_BRICK_THREADS MD_SHARED_THREADS(MD_SW_memory_brick_grid)
-#elif MD_SW_neighbor_distances == 1
+#elif MD_SW_neighbor_distances == MD_DISTANCES_MATRIX
 #define MD_BRICK_THREADS 1024 /* products take 64 registers */
-#elif MD_SW_run_precision != 0
+#elif MD_SW_run_precision != MD_PRECISION_DOUBLE
 #define MD_BRICK_THREADS 1152 /* four blocks of 288 threads on a multiprocessor, as its shared memory allows */
 #else
 #define MD_BRICK_THREADS MD_BOUND_THREADS

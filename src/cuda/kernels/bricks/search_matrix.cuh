@@ -47,7 +47,7 @@ constexpr int n_sides = rows_at_once / 8, n_groups = 2;
  * b[t][g], the product is that of rows g, g, g + 8, g + 8 and columns 2 t, 2 t + 1, 2 t, 2 t + 1. (PTX ISA: mma.m16n8k4; of
  * eight rows mma.m8n8k4) */
 #ifndef MD_MULTIPLY_MATRICES
-#if MD_SW_memory_brick_grid > 0 /* device, device-2 */
+#if MD_SW_memory_brick_grid != MD_BRICK_GRID_CELLS
 #define MD_MULTIPLY_MATRICES(product, upper, lower, b, add)                                                            \
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%4, %5};"                     \
                  : "=d"(product[0]), "=d"(product[1])                                                                  \
