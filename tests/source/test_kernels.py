@@ -1,4 +1,5 @@
-"""Kernels compare a switch with the constants of its own set, never with a number: a name that does not exist is 0 for the preprocessor."""
+"""Kernels compare a switch with the constants of its own set, never with a number: a name that does not exist is 0 for the preprocessor.
+Above each kernel a line says what it reads and writes."""
 import os
 import re
 from pathlib import Path
@@ -44,6 +45,30 @@ def test_comparisons(checks, _):
     checks.that(n > 80, f"{n} comparisons of switches in kernels")
 
 
+def without_line(text):
+    """The kernels without the line above them that says what they read and write, and how many there are."""
+    lines, lacking, n = text.splitlines(), [], 0
+    for before, line in zip(["", *lines], lines):
+        if re.match(r"MD_KERNEL(_OF\(\w+\))? k_", line):
+            n += 1
+            if not re.fullmatch(r"/\* Reads .+; writes .+\. \*/", before):
+                lacking.append(line)
+    return lacking, n
+
+
+def test_lines(checks, _):
+    n_all = 0
+    for path in sorted((SOURCE / "src/cuda/kernels").rglob("*.cu*")):
+        lacking, n = without_line(path.read_text(encoding="utf-8"))
+        n_all += n
+        checks.that(not lacking, f"{path.name}: no line `Reads ...; writes ...` above {lacking}")
+    checks.that(n_all > 50, f"{n_all} kernels")
+    kernel = "MD_KERNEL k_one(MD_ARGUMENTS) {\n"
+    checks.that(without_line("/* Reads force [n]; writes velocity [n]. */\n" + kernel) == ([], 1), "a line is there")
+    for text in ("", "/* Reads force [n]. */\n", "/* Reads force [n]; writes velocity [n]. */\n\n"):
+        checks.that(len(without_line(text + kernel)[0]) == 1, f"no line: {text!r}")
+
+
 def test_planted(checks, _):
     """What is wrong is found."""
     known = constants(SOURCE)
@@ -57,7 +82,7 @@ def test_planted(checks, _):
 
 def main():
     checks = Checks()
-    checks.run(test_comparisons, test_planted)
+    checks.run(test_comparisons, test_planted, test_lines)
     checks.finish()
 
 

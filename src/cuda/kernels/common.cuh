@@ -35,6 +35,8 @@
 #endif
 /* So many blocks share a multiprocessor, as far as 64 registers a thread allow. */
 #define MD_SHARED_THREADS(blocks) ((blocks)*MD_BLOCK > 1024 ? 1024 : (blocks)*MD_BLOCK)
+/* The line above a kernel says what it reads and writes, as CudaArguments names it, and of how many. n: own atoms; n_stored: with the
+ * copies behind them; n_slots, n_sorted: the same while they are sorted. All read the box, the grid and the stop flag. */
 #define MD_KERNEL_OF(threads)     extern "C" __global__ void MD_BOUNDS(threads)
 #define MD_KERNEL                 MD_KERNEL_OF(MD_BOUND_THREADS)
 #define MD_ARGUMENTS              const __grid_constant__ CudaArguments a

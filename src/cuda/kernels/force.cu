@@ -22,6 +22,7 @@
  * (force.energy). How a pair is computed stands in pair.cuh, how its positions are read in position.cuh. */
 #include "cuda/kernels/force.cuh"
 
+/* Reads position [n_stored], list or cells, pairs [types, types]; writes force [n]. */
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_force_plain(MD_FORCE_ARGUMENTS) {
     if (was_stopped(a, &a.status->measures.moved_sq)) return;
     if (force_begin(a, &a.status->measures.moved_sq)) return;
@@ -29,6 +30,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_force_plain(MD_FORCE_ARGUMENTS) {
     force_block(a, MD_PAIR_TABLE, (int)blockIdx.x, forces);
 }
 
+/* Reads position [n_stored], list or cells, pairs [types, types]; writes force [n], totals or partials [4, blocks]. */
 MD_KERNEL k_force_energy(MD_FORCE_ARGUMENTS) {
     if (was_stopped(a, &a.status->measures.moved_sq)) return;
     if (force_begin(a, &a.status->measures.moved_sq)) return;

@@ -24,6 +24,7 @@ constexpr bool is_naive = MD_SW_output_pack == MD_PACK_NAIVE;
 constexpr int tile_edge = MD_BLOCK + (MD_SW_output_pack == MD_PACK_PADDED ? CUDA_TILE_PAD : 0);
 
 /* Where each particle is, for the kernels that begin with the row. */
+/* Reads tag [n]; writes place_of_id [n]. */
 MD_KERNEL k_gather_places(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i < own_atoms(a)) a.place_of_id[a.now.tag[i].id] = i;
@@ -31,6 +32,7 @@ MD_KERNEL k_gather_places(MD_ARGUMENTS) {
 
 #if MD_DOMAIN
 /* Rows are in the order of memory, and these are their ids. */
+/* Reads tag [n]; writes out [n] int32, the ids. */
 MD_KERNEL k_gather_ids(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i < own_atoms(a) && !a.status->stopped) ((int32_t *)a.out)[i] = a.now.tag[i].id;
@@ -52,6 +54,7 @@ __device__ inline void join_rows(const CudaArguments &a, const void *ids, const 
 }
 
 /* Column a.n of all ranks, whose rows have a.buffer words; behind a barrier of all GPUs, or when NCCL has brought them to a.in. */
+/* Reads rows and ids of all ranks; writes out [n_ids, a.buffer words]. */
 MD_KERNEL k_gather_joined(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* all GPUs: they stop at the same step */
 #if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
@@ -127,11 +130,19 @@ template <class Out> __device__ inline void gather_vectors(const CudaArguments &
     });
 }
 
+/* Reads position [n], place_of_id or tag [n]; writes out [n, 3] float. */
 MD_KERNEL k_gather_positions_single(MD_ARGUMENTS) { gather_positions<float>(a); }
+/* Reads position [n], place_of_id or tag [n]; writes out [n, 3] double. */
 MD_KERNEL k_gather_positions_double(MD_ARGUMENTS) { gather_positions<double>(a); }
+/* Reads position, tag [n], place_of_id [n]; writes out [n, 3] int32. */
 MD_KERNEL k_gather_images_single(MD_ARGUMENTS) { gather_images<float>(a); }
+/* Reads position, tag [n], place_of_id [n]; writes out [n, 3] int32. */
 MD_KERNEL k_gather_images_double(MD_ARGUMENTS) { gather_images<double>(a); }
+/* Reads velocity [n], place_of_id or tag [n]; writes out [n, 3] float. */
 MD_KERNEL k_gather_velocities_single(MD_ARGUMENTS) { gather_vectors<float>(a, a.now.velocity); }
+/* Reads velocity [n], place_of_id or tag [n]; writes out [n, 3] double. */
 MD_KERNEL k_gather_velocities_double(MD_ARGUMENTS) { gather_vectors<double>(a, a.now.velocity); }
+/* Reads force [n], place_of_id or tag [n]; writes out [n, 3] float. */
 MD_KERNEL k_gather_forces_single(MD_ARGUMENTS) { gather_vectors<float>(a, a.now.force); }
+/* Reads force [n], place_of_id or tag [n]; writes out [n, 3] double. */
 MD_KERNEL k_gather_forces_double(MD_ARGUMENTS) { gather_vectors<double>(a, a.now.force); }

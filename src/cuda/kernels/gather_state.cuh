@@ -7,6 +7,7 @@
 
 /* Everything that is not a place or a velocity; called first, since the others keep what it writes. a.in: types; a.n: with several
  * processes, the id of the first. */
+/* Reads in [n] int32; writes type, inverse mass, tag [n], position and velocity [n] as zero. */
 MD_KERNEL k_gather_import_types(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= own_atoms(a)) return;
@@ -34,18 +35,21 @@ __device__ inline void import_velocity(const CudaArguments &a, int i) {
     store<Pair>(a.now.velocity, i, import_vector<Pair>(a, i), load_velocity(a.now, i).w);
 }
 
+/* Reads in [n, 3] double; writes position, reference [n]. */
 MD_KERNEL k_gather_import_positions(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= own_atoms(a)) return;
     store<Pair>(a.reference, i, import_position(a, i), Pair(0));
 }
 
+/* Reads in [n, 3] double; writes velocity [n]. */
 MD_KERNEL k_gather_import_velocities(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= own_atoms(a)) return;
     import_velocity(a, i);
 }
 
+/* Reads in [n, 3] int32; writes tag [n]. */
 MD_KERNEL k_gather_import_images(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= own_atoms(a)) return;
@@ -64,6 +68,7 @@ template <class T> __device__ inline void export_raw(const CudaArguments &a, con
     out[2] = (double)v.z;
 }
 
+/* Reads position, velocity, force or reference [n]; writes out [n, 3] double. */
 MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= own_atoms(a)) return;
@@ -74,6 +79,7 @@ MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
 }
 
 /* Types, masses and tags are there. Numbers of the same precision come back as they were. */
+/* Reads in [n, 3] double; writes position, velocity, force or reference [n]. */
 MD_KERNEL k_gather_import_raw(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= own_atoms(a)) return;

@@ -9,6 +9,7 @@
 #include "cuda/kernels/send.cuh"
 
 /* Counts the atoms of the border on each side; with a.n, their rows are sent. */
+/* Reads position, tag [n_slots]; writes table.n_border [sides], with a.n rows of copies. */
 MD_KERNEL k_halo_border(MD_ARGUMENTS) {
     const CudaDomain &domain = a.domain;
     const int i = thread_index();
@@ -18,6 +19,7 @@ MD_KERNEL k_halo_border(MD_ARGUMENTS) {
 }
 
 /* The copies of all sides, behind the own atoms; with a.n, cells, also into their cells. */
+/* Reads rows_in [copies]; writes the atoms behind the own ones, slot_cell [copies], with a.n place, cell_count. */
 MD_KERNEL k_halo_arrive(MD_ARGUMENTS) {
     const CudaDomain &domain = a.domain;
     const CudaHaloTable &table = *domain.table;
@@ -36,6 +38,7 @@ MD_KERNEL k_halo_arrive(MD_ARGUMENTS) {
 }
 
 /* When all are counted, of few cells: a block a side. Of many, blocks of k_sort_scan_tiles do it. */
+/* Reads cell_count of the border; writes out_cell. */
 MD_KERNEL k_halo_sum(MD_ARGUMENTS) { sum_border(a, (int)blockIdx.x); }
 
 /* --- between two lists: their places in copy a.buffer of the positions ------------------------------------------------- */
@@ -47,6 +50,7 @@ __device__ inline int in_room(const int32_t *first, const int32_t *room, int k) 
     return room[side] + k - first[side];
 }
 
+/* Reads position [n], out [row_room]; writes sent [row_room]. */
 MD_KERNEL k_halo_pack(MD_ARGUMENTS) {
     const CudaDomain &domain = a.domain;
     const CudaHaloTable &table = *domain.table;
@@ -59,6 +63,7 @@ MD_KERNEL k_halo_pack(MD_ARGUMENTS) {
 
 #if MD_SW_parallel_transport == MD_TRANSPORT_NCCL
 /* From the rooms of the messages to behind the own atoms, side by side. */
+/* Reads rows_in [row_room]; writes position [copies]. */
 MD_KERNEL k_halo_unpack(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* all GPUs; a list that is to be made again may have its atoms here */
     const CudaHaloTable &table = *a.domain.table;
@@ -70,6 +75,7 @@ MD_KERNEL k_halo_unpack(MD_ARGUMENTS) {
 
 #if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
 /* Into that copy of the ranks that need them; behind a barrier all know the largest displacement of all. */
+/* Reads position [n], out [row_room]; writes position of other ranks, the largest measures.moved_sq. */
 MD_KERNEL k_halo_push(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* all GPUs: they stop at the same step */
     const CudaDomain &domain = a.domain;
@@ -93,6 +99,7 @@ MD_KERNEL k_halo_push(MD_ARGUMENTS) {
 }
 
 /* Before anything is stored where others may still read, or is read that others have stored. One block. */
+/* Reads words [ranks] of the own mailbox; writes those of all ranks. */
 MD_KERNEL k_halo_barrier(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* as in k_halo_push */
     __threadfence_system();        /* what kernels before have stored */
@@ -132,6 +139,7 @@ __device__ inline unsigned found_by_peers(const CudaArguments &a) {
 }
 #else /* nccl */
 /* Between this kernel and the next one NCCL finds the largest of each word. */
+/* Reads table, measures, status; writes table.found [bits]. */
 MD_KERNEL k_halo_found(MD_ARGUMENTS) {
     const int k = (int)threadIdx.x;
     if (k < CUDA_LIST_BITS) a.domain.table->found[k] = found_here(a) >> k & 1u;
@@ -145,6 +153,7 @@ __device__ inline unsigned found_in_words(const CudaArguments &a) {
 #endif
 
 /* One block. All GPUs stop together, or go on together. */
+/* Reads what all ranks have found; writes host_status, table.needs_barrier, table.to, status.stopped. */
 MD_KERNEL k_halo_end(MD_ARGUMENTS) {
     CudaHaloTable *table = a.domain.table;
 #if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT

@@ -12,6 +12,7 @@
 constexpr bool has_check = MD_SW_neighbor_rebuild != MD_REBUILD_EVERY;
 
 /* Half kick, or after the forces of another step the half kick that is still due before it; drift; displacement. */
+/* Reads velocity, position, force, reference [n]; writes velocity, position [n], measures.moved_sq. */
 MD_KERNEL k_integrate_kick_drift(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* the whole grid: written by an earlier kernel */
     float moved_sq[1] = {0};
@@ -24,6 +25,7 @@ MD_KERNEL k_integrate_kick_drift(MD_ARGUMENTS) {
     }
 }
 
+/* Reads velocity, force [n]; writes velocity [n]. */
 MD_KERNEL k_integrate_kick(MD_ARGUMENTS) {
     if (a.status->stopped) return;
     const int i = thread_index();
@@ -33,6 +35,7 @@ MD_KERNEL k_integrate_kick(MD_ARGUMENTS) {
     store<Pair>(a.now.velocity, i, v.v, v.w);
 }
 
+/* Reads velocity, position [n]; writes position [n]. */
 MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
     if (a.status->stopped) return;
     const int i = thread_index();
@@ -44,6 +47,7 @@ MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
     store_position(a.now, i, x, load_type(a.now, i));
 }
 
+/* Reads position, reference [n]; writes measures.moved_sq. */
 MD_KERNEL k_integrate_check(MD_ARGUMENTS) {
     if (a.status->stopped) return;
     const int i = thread_index();
@@ -53,6 +57,7 @@ MD_KERNEL k_integrate_check(MD_ARGUMENTS) {
     if (threadIdx.x == 0) atomicMax(&a.status->measures.moved_sq, __float_as_uint(moved_sq[0]));
 }
 
+/* Reads velocity [n], factor, shift; writes velocity [n]. */
 MD_KERNEL k_integrate_scale(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= own_atoms(a)) return;

@@ -12,6 +12,7 @@
 #include "cuda/kernels/send.cuh"
 
 /* Rows of atoms that leave, as far as there is room: the rest go in another round. */
+/* Reads the atoms [n_slots]; writes rows, leaving, destination [n_leaving], tag [n_slots]. */
 MD_KERNEL k_migrate_leave(MD_ARGUMENTS) {
     const CudaDomain &domain = a.domain;
     const int i = thread_index();
@@ -32,6 +33,7 @@ __device__ inline void take_in(const CudaArguments &a, int k, int n_left, const 
 }
 
 /* a.n rows that have come, a.in. */
+/* Reads in [a.n] rows, leaving; writes the atoms [a.n]. */
 MD_KERNEL k_migrate_arrive(MD_ARGUMENTS) {
     const int k = thread_index();
     if (k < a.n) take_in(a, k, min(a.domain.table->n_leaving, a.domain.row_room), ((const AtomRow *)a.in)[k]);
@@ -137,6 +139,7 @@ __device__ inline void tell_counts(const CudaArguments &a, int n_arrived) {
 #endif
 
 /* Takes in the atoms that have come, and sends their copies: with nccl in the next messages. */
+/* Reads the rows that have come, leaving; writes these atoms, place, cell_count, rows of copies. */
 MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
     const int n_arrived = count_arrived(a);
     take_one(a, thread_index(), n_arrived);
@@ -148,6 +151,7 @@ MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
 #if MD_SW_parallel_transport == MD_TRANSPORT_NCCL
 /* When the copies have come. Where this rank lacks room, it sorts nothing; the others learn it at the end of the list. One block, a
  * thread for each side. */
+/* Reads table.n_border, n_copies_in, n_migrants_in [sides]; writes table.out, in [sides + 1], n_own, n_stored. */
 MD_KERNEL k_migrate_count(MD_ARGUMENTS) {
     CudaHaloTable *table = a.domain.table;
     const int side = (int)threadIdx.x, n_arrived = count_arrived(a);

@@ -100,6 +100,7 @@ __device__ inline void try_pair(const CudaArguments &a, Row *row, int j, const V
 }
 
 #if MD_SW_neighbor_search == MD_SEARCH_BRUTE
+/* Reads position or reference [n_stored]; writes list [n, capacity], counts [n]. */
 MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= own_atoms(a)) return;
@@ -111,6 +112,7 @@ MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
 #endif
 
 #if MD_SW_neighbor_search == MD_SEARCH_BRUTE_TILED
+/* Reads position or reference [n_stored]; writes list [n, capacity], counts [n]. */
 MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
     __shared__ Pair s_position[3][MD_BLOCK];
     const int t = (int)threadIdx.x, own = thread_index();
@@ -229,6 +231,7 @@ template <bool NARROW> __device__ inline void search_cells(const CudaArguments &
     }
 }
 
+/* Reads position or reference [n_stored], cell_start, slot_cell; writes list [n, capacity], counts [n]. */
 MD_KERNEL k_neighbor_cell(MD_ARGUMENTS) {
     /* By block: a thread's own number passes 2^31 at 2^26 atoms. */
     const int slot = is_by_warps ? (int)blockIdx.x * (MD_BLOCK / 32) + (int)threadIdx.x / 32 : thread_index();
@@ -243,13 +246,16 @@ MD_KERNEL k_neighbor_cell(MD_ARGUMENTS) {
 #endif
 
 #if MD_SW_force_kernel == MD_KERNEL_CLUSTER
+/* Reads position or reference [n_stored], cell_start, slot_cell; writes list, counts [clusters]. */
 MD_KERNEL k_neighbor_cluster(MD_ARGUMENTS) { search_clusters(a); }
 #endif
 
+/* Reads counts [n_rows]; writes measures.largest_count, measures.entries. */
 MD_KERNEL k_neighbor_count(MD_ARGUMENTS) { count_entries(a, thread_index(), a.list.n_rows, grid_size()); }
 
 #if MD_SW_neighbor_sorted == MD_ON
 /* A warp a row, in shared memory; rows that are too long for that are sorted in place. */
+/* Reads list, counts [n]; writes list [n, capacity]. */
 MD_KERNEL k_neighbor_sort_rows(MD_ARGUMENTS) {
     constexpr int n_warps = MD_BLOCK / 32, most = 32768 / (n_warps * (int)sizeof(int32_t)),
                   room = most < 512 ? most : 512;

@@ -15,6 +15,7 @@
 #include "cuda/kernels/reduce.cuh"
 
 /* Kinetic energy, momentum and the sum of F^2/m. */
+/* Reads velocity, force [n]; writes totals or partials [5, blocks]. */
 MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* forces may not be there */
     Sum sums[CUDA_ATOM_TOTALS] = {};
@@ -35,6 +36,7 @@ MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
 
 #if MD_SW_reduce_finish == MD_FINISH_TWO_PASS
 /* Block q adds up the a.n partial sums of part q, into total a.first_total + q. */
+/* Reads partials [parts, a.n]; writes totals [parts]. */
 MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
     double sum[1] = {};
     const double *mine = a.partials + (int64_t)blockIdx.x * a.n;
@@ -46,6 +48,7 @@ MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
 
 /* The last kernel of a step with output: the sums and the fault go to the slot of the ring, and at last the number of the step, by
  * which the host knows that all is there. One block. */
+/* Reads totals, status.fault_key; writes row, in memory of the host. */
 MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
     const int t = (int)threadIdx.x;
     static_assert(CUDA_N_TOTALS * sum_parts <= 32, "a block has a thread for each");
@@ -58,6 +61,7 @@ MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
 }
 
 /* The bounding box. */
+/* Reads position [n]; writes measures.high, measures.low [3]. */
 MD_KERNEL k_reduce_measure(MD_ARGUMENTS) {
     const float none = __int_as_float((int)0xff800000); /* minus infinity */
     float extreme[6] = {none, none, none, none, none, none};

@@ -29,6 +29,7 @@ __device__ inline bool is_atom(const CudaArguments &a, int i) { return !has_doma
 
 /* By one thread, before the others ask. The device counts the steps itself: when the host learns of a stop changes nothing, and a
  * graph serves for any interval. Of a first list there is none to go by, and no step before it. */
+/* Reads status.step, status.built_step; writes status.ahead, status.built_step. */
 MD_KERNEL k_sort_look_ahead(MD_ARGUMENTS) {
     if (thread_index() > 0) return;
     const long long step = (long long)a.status->step + a.status->drifted;
@@ -107,6 +108,7 @@ __device__ inline unsigned wrap_into_cell(const CudaArguments &a, int i, const V
 
 /* Where particles are, wrapped, and the places that displacements are counted from. Positions may have left the box
  * since the last build: the image counters take what the wrap takes off. */
+/* Reads position, velocity, tag [n]; writes position, tag, place, arrival or keys [n], cell_count [n_cells + 1]. */
 MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     const int i = thread_index();
     const bool is_there = i < own_atoms(a);
@@ -131,6 +133,7 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
 }
 
 /* Of particles that were sorted before, by the places that these were sorted by: those of a restart are ahead by nothing. */
+/* Reads position, velocity, tag [n_sorted]; writes place, arrival or keys [n_sorted], cell_count [n_cells + 1]. */
 MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= sorted_slots(a)) return;
@@ -180,6 +183,7 @@ __device__ inline void put_cell(const CudaArguments &a, int c, int place) {
 /* The place of each cell is the number of cells that the curve visits before it. A curve fills an octant before it
  * enters the next, so these are, at each level, the cells in those of the eight (2-D: four) octants around it that are
  * entered before its own, as far as the grid reaches into them: counted, without a sort. */
+/* Reads grid; writes cell_place, place_cell [a.n]. */
 MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
     const int c = thread_index();
     if (c >= a.n) return;
@@ -210,6 +214,7 @@ MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
  * wants to know scans them all by itself, which takes no launch. Who comes after the last that reads a count leaves zero there,
  * for the next sort; of few cells there are counts twice, in turn. -------------------- */
 
+/* Reads cell_count [a.n]; writes scan_sums [tiles]. */
 MD_KERNEL k_sort_scan_tiles(MD_ARGUMENTS) {
     const int k = thread_index(), n_tiles = (a.n + MD_BLOCK - 1) / MD_BLOCK;
     if (has_domain && (int)blockIdx.x >= n_tiles) { /* blocks behind those of the tiles: as many as there are sides */
@@ -245,11 +250,13 @@ __device__ inline void scan_by_block(const int *counts, int *starts, int n) {
     }
 }
 
+/* Reads scan_sums [a.n]; writes scan_sums [a.n]. */
 MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) { scan_by_block(a.scan_sums, a.scan_sums, a.n); }
 
 /* With several processes nothing is sorted if any of them lacks room; with nccl, if this one does. */
 __device__ inline bool is_sorted(const CudaArguments &a) { return !has_domain || a.domain.table->lacks_room == 0; }
 
+/* Reads cell_count [a.n], scan_sums [tiles]; writes cell_start, cell_count [a.n]. */
 MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
     const int k = thread_index();
     const int own = k < a.n ? a.cell_count[k] : 0, sum = block_scan(own);
@@ -269,6 +276,7 @@ __device__ inline SlotKey slot_key(const CudaArguments &a, int i) {
     }
 }
 
+/* Reads place, arrival, tag [n_sorted], cell_start [n_cells + 1]; writes slot_key [n_sorted]. */
 MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= sorted_slots(a) || !is_atom(a, i)) return;
@@ -349,6 +357,7 @@ __device__ inline int count_smaller(const SlotKey *keys, int n, SlotKey key) {
 
 /* The place of a particle in its cell is the number of smaller keys there. Quadratic in the population of a cell, but so is
  * the search for neighbours, 27 times over. */
+/* Reads place, slot_key [n_sorted], cell_start [n_cells + 1]; writes slot_cell, slot_atom or the atoms [n_sorted]. */
 MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= sorted_slots(a) || !is_atom(a, i)) return;
@@ -369,6 +378,7 @@ __device__ inline int count_smaller_of_all(const CudaArguments &a, int place, Sl
 
 /* The scan of a.n counts, and the ranks, of few cells; a.out: the counts of the next sort, which are to be zero then. What a
  * particle takes along is asked for before the scan. */
+/* Reads place, keys [n_sorted], cell_count [a.n]; writes cell_start [a.n], slot_cell, slot_atom or the atoms [n_sorted]. */
 MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
     __shared__ int s_start[CUDA_FEW_CELLS];
     const int i = thread_index();

@@ -246,6 +246,7 @@ __device__ inline void make_steps(const CudaArguments &a, const PairParameters *
  * first two. The first kernel is left out where forces come first, after a build. */
 
 /* The first one: integrates by the forces that are there, into copy a.buffer. */
+/* Reads velocity, position, force, reference [n]; writes velocity, position [n], measures.moved_sq. */
 MD_KERNEL k_step_drift(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* the whole grid: written by an earlier kernel */
     const int i = thread_index();
@@ -258,6 +259,7 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
 
 #if MD_SW_launch_passes == MD_PASSES_QUEUE
 /* All a.n passes that k_step_pass would make, the first of which reads copy a.buffer. */
+/* Reads position [n_stored], velocity [n], list, bricks; writes both copies of position and velocity [n], queue, status. */
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     static_assert(has_bricks && has_check == is_checked_queue, "no host looks in the midst of it");
     if (*(volatile unsigned *)&a.status->stopped) return; /* by an earlier kernel: every block sees it */
@@ -278,6 +280,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
 /* What a queue that has stopped the device leaves in the second copies, to where everybody looks for it, and bricks to the drift
  * that counts. It may come again: the second copies stay what they are until the build, which also takes back that there is
  * anything to bring. */
+/* Reads the second copy of position, velocity [n]; writes the first one, queue.done [bricks]. */
 MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
     const int i = thread_index();
     const unsigned stopped_in = a.status->measures.stopped_in;
@@ -302,6 +305,7 @@ struct IntegratePass : IntegrateAtom {
     }
 };
 
+/* Reads position [n_stored], velocity, reference [n], list; writes velocity, the other copy of position [n], measures. */
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
     if (was_stopped(a, moved_sq_of(a, a.buffer))) return;
     const int64_t from = a.buffer * (int64_t)a.stride;
@@ -324,6 +328,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
 #else
 #define MD_RESIDENT_THREADS MD_BOUND_THREADS
 #endif
+/* Reads position [n_stored], velocity, force [n], list; writes position, velocity, force [n], status. */
 MD_KERNEL_OF(MD_RESIDENT_THREADS) k_step_resident(MD_FORCE_ARGUMENTS) {
     static_assert(!has_domain || MD_SW_launch_persistent != MD_PERSISTENT_ON || is_local, "copies have tags");
     GridBarrier barrier = begin_barrier(a);

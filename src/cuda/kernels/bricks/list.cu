@@ -18,4 +18,5 @@ typedef RowsByThreads BrickRows;
 #else
 #define MD_BRICK_THREADS MD_BOUND_THREADS
 #endif
+/* Reads position or reference [n_stored], cell_start; writes bricks, list, counts [n], measures. */
 MD_KERNEL_OF(MD_BRICK_THREADS) k_neighbor_brick(MD_ARGUMENTS) { search_brick<BrickRows>(a, (int)blockIdx.x); }
