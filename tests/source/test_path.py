@@ -15,7 +15,7 @@ ELEMENTARY = "microbench"  # folder
 # Of src/ without them, and of them. 2,910 of the lines are the cuda backend over several processes: domains, migration, halo exchange
 # through the host, by NCCL and by stores to other GPUs; 280 are the verification by all of them, 330 the frames that all of them write.
 # Of the elementary kernels 550 lines are what passes between processes.
-MOST_LINES, MOST_ELEMENTARY = 46_226, 7_316
+MOST_LINES, MOST_ELEMENTARY = 46_246, 7_316
 
 
 def rows(page, title):
