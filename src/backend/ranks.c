@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "parallel/rows.h"
 
 MdStatus md_ranks_resolve_grid(MdConfig *config, const MdComm *comm, const MdDomainShape *shape, MdChoices *choices,
                                MdErrors *errors) {
@@ -176,54 +177,27 @@ void md_ranks_collect(MdComm *comm, const MdPart *part, const MdFrame *whole) {
     md_free(n_rows);
 }
 
-/* Numbers of the part's rows in the order of the ranks that get them, and how many each gets. */
-static int64_t *order_by_rank(const MdComm *comm, const MdPart *part, int64_t n_all, int64_t *n_rows) {
-    const int size = md_comm_size(comm);
-    int64_t *order = md_alloc((size_t)part->n, sizeof *order, "rows of ranks"),
-            *next = md_alloc((size_t)size + 1, sizeof *next, "rows of ranks");
-    memset(next, 0, ((size_t)size + 1) * sizeof *next);
-    for (int64_t k = 0; k < part->n; k++) next[md_block_owner(n_all, part->ids[k], size) + 1]++;
-    memcpy(n_rows, next + 1, (size_t)size * sizeof *n_rows);
-    for (int rank = 0; rank < size; rank++) next[rank + 1] += next[rank];
-    for (int64_t k = 0; k < part->n; k++) order[next[md_block_owner(n_all, part->ids[k], size)]++] = k;
-    md_free(next);
-    return order;
-}
-
-/* A column of the part, as rows of the ids that come to this rank. bytes [2][size] is overwritten. */
-static void *deal_column(MdComm *comm, const MdPart *part, const void *column, size_t row_bytes, const int64_t *order,
-                         const int64_t *n_rows, int64_t *bytes) {
-    char *out = md_alloc((size_t)part->n, row_bytes, "part of a frame");
-    for (int64_t k = 0; k < part->n; k++)
-        memcpy(out + (size_t)k * row_bytes, (const char *)column + (size_t)order[k] * row_bytes, row_bytes);
-    for (int rank = 0; rank < md_comm_size(comm); rank++) bytes[rank] = n_rows[rank] * (int64_t)row_bytes;
-    void *in = md_comm_alltoallv(comm, out, bytes, bytes + md_comm_size(comm));
-    md_free(out);
-    return in;
-}
-
 void md_ranks_deal(MdComm *comm, const MdPart *part, int64_t n_all, const MdFrame *block) {
-    const int size = md_comm_size(comm);
     const int64_t begin = md_comm_block_begin(comm, n_all), n_block = md_comm_block_size(comm, n_all);
     MdFrame own = part->frame, here = *block;
     Column from[N_QUANTITIES], to[N_QUANTITIES];
     find_columns(&own, from);
     find_columns(&here, to);
-    int64_t *n_rows = md_alloc(3 * (size_t)size, sizeof *n_rows, "rows of ranks"), *bytes = n_rows + size, n = 0;
-    int64_t *order = order_by_rank(comm, part, n_all, n_rows);
-    int32_t *ids = deal_column(comm, part, part->ids, sizeof *ids, order, n_rows, bytes);
-    for (int rank = 0; rank < size; rank++) n += bytes[size + rank] / (int64_t)sizeof *ids;
-    for (int64_t k = 0; k < n; k++) ids[k] -= (int32_t)begin;
+    int32_t *owner = md_alloc((size_t)part->n, sizeof *owner, "rows of ranks");
+    for (int64_t k = 0; k < part->n; k++) owner[k] = md_block_owner(n_all, part->ids[k], md_comm_size(comm));
+    MdDeal deal = md_deal_create(comm, owner, part->n);
+    int32_t *ids = md_deal_rows(&deal, part->ids, sizeof *ids);
+    for (int64_t k = 0; k < deal.n_in; k++) ids[k] -= (int32_t)begin;
     for (int k = 0; k < N_QUANTITIES; k++) {
         if (!*from[k].array) continue;
-        char *rows = deal_column(comm, part, *from[k].array, from[k].row_bytes, order, n_rows, bytes);
+        char *rows = md_deal_rows(&deal, *from[k].array, from[k].row_bytes);
         memset(*to[k].array, 0xff, (size_t)n_block * to[k].row_bytes); /* NaN */
-        scatter_rows(ids, rows, n, to[k].row_bytes, *to[k].array);
+        scatter_rows(ids, rows, deal.n_in, to[k].row_bytes, *to[k].array);
         md_free(rows);
     }
-    md_free(order);
     md_free(ids);
-    md_free(n_rows);
+    md_free(owner);
+    md_deal_destroy(&deal);
 }
 
 int64_t md_ranks_frame_room(const MdComm *comm, int64_t n_all, bool by_blocks) {

@@ -15,26 +15,28 @@ MdStatus md_state_common(MdState *state, const char *name, void *data, uint64_t 
 }
 
 /* size is a constant where this is called, so that the copies become moves. */
-static inline void copy_block(void *const columns[3], int64_t first, int64_t n, size_t size, char *block,
+static inline void copy_block(void *const *arrays, int components, int64_t first, int64_t n, size_t size, char *block,
                               bool loading) {
-    for (int axis = 0; axis < 3; axis++) {
-        char *column = (char *)columns[axis] + (size_t)first * size, *row = block + (size_t)axis * size;
-        for (int64_t i = 0; i < n; i++, row += 3 * size, column += size) {
-            if (loading) memcpy(column, row, size);
-            else memcpy(row, column, size);
+    for (int axis = 0; axis < components; axis++) {
+        char *entry = (char *)arrays[axis] + (size_t)first * size, *row = block + (size_t)axis * size;
+        for (int64_t i = 0; i < n; i++, row += (size_t)components * size, entry += size) {
+            if (loading) memcpy(entry, row, size);
+            else memcpy(row, entry, size);
         }
     }
 }
 
-MdStatus md_state_columns(MdState *state, const char *name, void *const columns[3], int64_t n, size_t size) {
+MdStatus md_state_arrays(MdState *state, const char *name, void *const *arrays, int components, int64_t n,
+                         size_t size) {
     char block[BLOCK_ROWS * 3 * sizeof(double)];
-    MdStatus status = state->begin(state, name, 3 * size, n);
+    const uint64_t row = (uint64_t)components * size;
+    MdStatus status = state->begin(state, name, row, n);
     for (int64_t first = 0; status == MD_OK && first < n; first += BLOCK_ROWS) {
         const int64_t rows = n - first < BLOCK_ROWS ? n - first : BLOCK_ROWS;
         for (int pass = 0; pass < 2 && status == MD_OK; pass++) { /* out: copy, move; in: move, copy */
-            if ((pass == 0) == state->loading) status = state->move(state, block, (uint64_t)rows * 3 * size);
-            else if (size == sizeof(double)) copy_block(columns, first, rows, sizeof(double), block, state->loading);
-            else copy_block(columns, first, rows, sizeof(float), block, state->loading);
+            if ((pass == 0) == state->loading) status = state->move(state, block, (uint64_t)rows * row);
+            else if (size == 8) copy_block(arrays, components, first, rows, 8, block, state->loading);
+            else copy_block(arrays, components, first, rows, 4, block, state->loading);
         }
     }
     return status;

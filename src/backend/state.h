@@ -1,14 +1,9 @@
 /* The whole state of a backend on its way into a restart file or out of it. The backend names its sections; where they
  * go is not its business. Particles stand in the order of memory, so that a run goes on in the order that it had.
  *
- *   id        int32 [n]      who is where
- *   image     int32 [n][3]
- *   position  State [n][3]   not wrapped: as they are
- *   velocity  State [n][3]   of the whole step: no half kick is pending
- *   force     Pair  [n][3]
- *
- * State and Pair are float or double by run.precision. These every backend reads from any other. What else it keeps to
- * make its list again exactly as it is stands in sections of its own.
+ * These are the columns of physics/columns.def that are saved: positions as they are, not wrapped; velocities of the whole step, so
+ * that no half kick is pending. Every backend reads them from any other. What else it keeps to make its list again exactly as it
+ * is stands in other sections.
  *
  * Of several processes each has its rows, which stand in the file in the order of ranks; loading, each gets as many of them
  * as any other, whoever had them before, and the first list sends the particles to where they belong. Saving and loading are
@@ -20,15 +15,17 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "system/columns.h"
 
 typedef struct MdState MdState;
 struct MdState {
     bool loading;
     /* loading: the same backend with the same switches has saved this, so that its list can be made again as it was */
     bool same_list;
-    int64_t step;        /* that the state belongs to */
-    const int32_t *type; /* loading: [n], of the rows of this process */
-    const char *path;    /* loading: the file, for md_range_check of what is used as a count or an index */
+    int64_t step; /* that the state belongs to */
+    /* loading: fixed columns of the rows of this process, with numbers as in MdSystem; NULL for others */
+    const void *fixed[MD_N_COLUMNS];
+    const char *path; /* loading: the file, for md_range_check of what is used as a count or an index */
     MdErrors *errors;
     /* Begins a section of so many rows of this process, or finds it: an error when it is not there or of another size. n_rows =
      * MD_STATE_COMMON: one row, which is the same in all processes. */
@@ -43,10 +40,10 @@ enum { MD_STATE_COMMON = -1 };
 MdStatus md_state_array(MdState *state, const char *name, void *data, uint64_t row_bytes, int64_t n);
 MdStatus md_state_common(MdState *state, const char *name, void *data, uint64_t bytes);
 
-/* A section of n rows of three numbers of `size` bytes, which lie apart: columns[axis][i]. */
-MdStatus md_state_columns(MdState *state, const char *name, void *const columns[3], int64_t n, size_t size);
+/* A section of n rows of 1 or 3 numbers of `size` bytes, which lie apart: arrays[axis][i]. */
+MdStatus md_state_arrays(MdState *state, const char *name, void *const *arrays, int components, int64_t n, size_t size);
 
-/* The same from rows that are double in memory and of `size` bytes (float or double) in the section. */
+/* Rows of three numbers that are double in memory and of `size` bytes (float or double) in the section. */
 MdStatus md_state_rows(MdState *state, const char *name, double *rows, int64_t n, size_t size);
 
 #endif

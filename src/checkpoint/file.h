@@ -21,7 +21,7 @@ typedef struct MdSystemNumbers {
 
 struct MdCheckpoint {
     MdRestart *file;
-    int32_t *row_type; /* of the rows that this process reads */
+    void *fixed[MD_N_COLUMNS]; /* fixed columns of the rows that this process reads */
     char *path, *name, *deck, *switches, *origin;
     MdRunNumbers run;
     MdSystemNumbers system;

@@ -58,7 +58,10 @@ static MdStatus check_system(const MdCheckpoint *c, MdErrors *errors) {
                                 {"length of a type's name", (double)length, 0, MD_TYPE_NAME_SIZE - 1}};
         status = MD_RANGE_CHECK(type, c->path, errors);
     }
-    return status == MD_OK ? md_restart_find(c->file, "type", (uint64_t)s->n_atoms * sizeof(int32_t)) : status;
+    for (int k = 0; k < MD_N_COLUMNS && status == MD_OK; k++)
+        if (md_columns[k].traits & MD_COLUMN_FIXED)
+            status = md_restart_find(c->file, md_columns[k].name, (uint64_t)s->n_atoms * md_system_column_bytes(k));
+    return status;
 }
 
 MdCheckpoint *md_checkpoint_open(const char *path, MdErrors *errors) {
@@ -84,7 +87,7 @@ MdCheckpoint *md_checkpoint_open(const char *path, MdErrors *errors) {
 void md_checkpoint_close(MdCheckpoint *c) {
     if (!c) return;
     md_restart_close(c->file);
-    md_free(c->row_type);
+    for (int k = 0; k < MD_N_COLUMNS; k++) md_free(c->fixed[k]);
     free(c->path);
     free(c->name);
     free(c->deck);
@@ -266,16 +269,17 @@ static MdStatus load_move(MdState *state, void *data, uint64_t bytes) {
 }
 
 static Loading begin_loading(MdCheckpoint *c, const MdRecord *r, const MdSystem *system) {
-    return (Loading){.state = {.loading = true,
-                               .same_list = r->resume.same_list,
-                               .step = c->run.step,
-                               .type = c->row_type,
-                               .path = c->path,
-                               .errors = r->errors,
-                               .begin = load_begin,
-                               .move = load_move},
-                     .file = c->file,
-                     .system = system};
+    Loading from = {.state = {.loading = true,
+                              .same_list = r->resume.same_list,
+                              .step = c->run.step,
+                              .path = c->path,
+                              .errors = r->errors,
+                              .begin = load_begin,
+                              .move = load_move},
+                    .file = c->file,
+                    .system = system};
+    for (int k = 0; k < MD_N_COLUMNS; k++) from.state.fixed[k] = c->fixed[k];
+    return from;
 }
 
 MdStatus md_checkpoint_load(MdCheckpoint *c, const MdRecord *r, const MdSystem *system, void *context) {
@@ -286,12 +290,12 @@ MdStatus md_checkpoint_load(MdCheckpoint *c, const MdRecord *r, const MdSystem *
 MdStatus md_checkpoint_check(MdCheckpoint *c, const MdRecord *r) {
     MdSystem *system = md_checkpoint_system(c, &r->plan, r->errors);
     if (!system) return MD_ERROR_INPUT;
-    const uint64_t real = r->config->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double);
-    const uint64_t pair = r->config->run_precision == MD_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
     Loading from = begin_loading(c, r, system);
-    MdStatus status = md_checkpoint_find_rows(c->file, system, "image", 3 * sizeof(int32_t));
-    if (status == MD_OK) status = md_checkpoint_find_rows(c->file, system, "velocity", 3 * real);
-    if (status == MD_OK) status = md_checkpoint_find_rows(c->file, system, "force", 3 * pair);
+    MdStatus status = MD_OK;
+    for (int k = 0; k < MD_N_COLUMNS && status == MD_OK; k++)
+        if (md_columns[k].traits & MD_COLUMN_SAVED)
+            status = md_checkpoint_find_rows(c->file, system, md_columns[k].name,
+                                             md_column_bytes(k, r->config->run_precision));
     if (status == MD_OK && r->resume.same_list && !r->no_gpu)
         status = r->ops->check_list(r->config, &r->plan, &from.state);
     md_system_destroy(system);

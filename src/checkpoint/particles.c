@@ -1,59 +1,47 @@
-/* The particles of a restart file: each process reads some rows, and gets the types of these and the places of its block of ids. */
+/* The particles of a restart file: each process reads some rows, and gets the fixed columns of these and the places of its block of
+ * ids. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/range.h"
 #include "checkpoint/file.h"
+#include "parallel/rows.h"
 
-/* A row of the file on its way to the process whose block has the id of its particle, and back with the type. */
-typedef struct Query {
-    int32_t row, id, type;
-    double place[3];
-} Query;
-
-/* By the process that has the id. */
-static int64_t *count_queries(const MdSystem *system, const int32_t *ids, int64_t *n_good) {
-    const int size = md_comm_size(system->comm);
-    int64_t *bytes = md_alloc((size_t)size, sizeof *bytes, "types of rows");
-    *n_good = 0;
+/* For each row the process that has the id; -1: nobody has it. */
+static int32_t *find_owners(const MdSystem *system, const int32_t *ids) {
+    int32_t *owner = md_alloc((size_t)system->n_own, sizeof *owner, "owners of rows");
     for (int64_t i = 0; i < system->n_own; i++) {
-        if (ids[i] < 0 || ids[i] >= system->n_atoms) continue;
-        bytes[md_block_owner(system->n_atoms, ids[i], size)] += (int64_t)sizeof(Query);
-        (*n_good)++;
+        const bool is_good = ids[i] >= 0 && ids[i] < system->n_atoms;
+        owner[i] = is_good ? md_block_owner(system->n_atoms, ids[i], md_comm_size(system->comm)) : -1;
     }
-    return bytes;
+    return owner;
 }
 
-static Query *make_queries(const MdSystem *system, const int32_t *ids, const double *places, const int64_t *bytes,
-                           int64_t n_good) {
-    const int size = md_comm_size(system->comm);
-    Query *queries = md_alloc((size_t)n_good, sizeof *queries, "types of rows");
-    Query **next = md_alloc((size_t)size, sizeof *next, "types of rows"), *begin = queries;
-    for (int rank = 0; rank < size; begin += bytes[rank] / (int64_t)sizeof *begin, rank++) next[rank] = begin;
-    for (int64_t i = 0; i < system->n_own; i++) {
-        if (ids[i] < 0 || ids[i] >= system->n_atoms) continue;
-        Query *query = next[md_block_owner(system->n_atoms, ids[i], size)]++;
-        *query = (Query){.row = (int32_t)i, .id = ids[i]};
-        memcpy(query->place, places + 3 * i, sizeof query->place);
-    }
-    md_free(next);
-    return queries;
-}
-
-/* Types of ids of this block, which get their places; each id must come once. Returns how many do not, or not at all. */
-static int64_t answer_queries(MdSystem *system, Query *queries, int64_t n) {
+/* Rows of ids of this block bring its places; each id must come once. Returns how many do not, or not at all. */
+static int64_t take_places(MdSystem *system, const int32_t *ids, const double *places, int64_t n) {
     char *seen = md_alloc((size_t)system->n_own, 1, "ids");
     int64_t n_bad = system->n_own - n;
     for (int64_t k = 0; k < n; k++) {
-        const int64_t row = queries[k].id - system->first;
+        const int64_t row = ids[k] - system->first;
         if (seen[row]) n_bad++;
         seen[row] = 1;
-        queries[k].type = system->type[row];
-        memcpy(system->position + 3 * row, queries[k].place, sizeof queries[k].place);
+        memcpy(system->position + 3 * row, places + 3 * k, 3 * sizeof *places);
     }
     md_free(seen);
     return n_bad < 0 ? -n_bad : n_bad;
+}
+
+/* A fixed column of this block, to the rows of the ids that came. */
+static void *return_fixed(const MdSystem *system, const MdDeal *deal, const int32_t *ids, int column) {
+    const size_t bytes = md_system_column_bytes(column);
+    const char *own = md_system_column(system, column);
+    char *rows = md_alloc((size_t)deal->n_in, bytes, md_columns[column].what);
+    for (int64_t k = 0; k < deal->n_in; k++)
+        memcpy(rows + (size_t)k * bytes, own + (size_t)(ids[k] - system->first) * bytes, bytes);
+    void *fixed = md_deal_back(deal, rows, bytes);
+    md_free(rows);
+    return fixed;
 }
 
 /* They are used as indices. */
@@ -65,26 +53,21 @@ static MdStatus check_types(const MdCheckpoint *c, const MdSystem *system, MdErr
     return MD_OK;
 }
 
-/* Types of the rows of the file that this process reads, and places of its block. ids are used as indices: each must be there
+/* Fixed columns of the rows of the file that this process reads, and places of its block. ids are used as indices: each must be there
  * once. */
 static MdStatus trade_rows(MdCheckpoint *c, MdSystem *system, const int32_t *ids, const double *places,
                            MdErrors *errors) {
-    int64_t n_good, n_asked = 0, n_bad[1];
-    int64_t *out_bytes = count_queries(system, ids, &n_good);
-    const int size = md_comm_size(system->comm);
-    int64_t *in_bytes = md_alloc((size_t)size, sizeof *in_bytes, "types of rows");
-    Query *out = make_queries(system, ids, places, out_bytes, n_good);
-    Query *in = md_comm_alltoallv(system->comm, out, out_bytes, in_bytes);
-    for (int rank = 0; rank < size; rank++) n_asked += in_bytes[rank] / (int64_t)sizeof *in;
-    n_bad[0] = answer_queries(system, in, n_asked);
-    Query *answers = md_comm_alltoallv(system->comm, in, in_bytes, out_bytes);
-    c->row_type = md_alloc((size_t)system->n_own, sizeof *c->row_type, "types of rows");
-    for (int64_t k = 0; k < n_good; k++) c->row_type[answers[k].row] = answers[k].type;
-    md_free(out);
-    md_free(in);
-    md_free(answers);
-    md_free(out_bytes);
-    md_free(in_bytes);
+    int32_t *owner = find_owners(system, ids);
+    MdDeal deal = md_deal_create(system->comm, owner, system->n_own);
+    int32_t *ids_in = md_deal_rows(&deal, ids, sizeof *ids);
+    double *places_in = md_deal_rows(&deal, places, 3 * sizeof *places);
+    int64_t n_bad[1] = {take_places(system, ids_in, places_in, deal.n_in)};
+    for (int k = 0; k < MD_N_COLUMNS; k++)
+        if (md_columns[k].traits & MD_COLUMN_FIXED) c->fixed[k] = return_fixed(system, &deal, ids_in, k);
+    md_deal_destroy(&deal);
+    md_free(owner);
+    md_free(ids_in);
+    md_free(places_in);
     md_comm_add_integers(system->comm, n_bad, 1);
     if (n_bad[0] == 0) return MD_OK;
     return md_fail(errors, MD_ERROR_INPUT, "%s: ids are not 0 to %lld", c->path, (long long)system->n_atoms - 1);
@@ -111,13 +94,24 @@ static MdStatus read_places(MdCheckpoint *c, const MdSystem *system, double *pla
     return status;
 }
 
+static MdStatus read_fixed(MdCheckpoint *c, const MdSystem *system) {
+    MdStatus status = MD_OK;
+    for (int k = 0; k < MD_N_COLUMNS && status == MD_OK; k++) {
+        const size_t bytes = md_system_column_bytes(k);
+        if (!(md_columns[k].traits & MD_COLUMN_FIXED)) continue;
+        status = md_checkpoint_find_rows(c->file, system, md_columns[k].name, bytes);
+        if (status == MD_OK)
+            status = md_restart_read(c->file, md_system_column(system, k), (uint64_t)system->n_own * bytes);
+    }
+    return status;
+}
+
 MdSystem *md_checkpoint_system(MdCheckpoint *c, const MdSystemPlan *plan, MdErrors *errors) {
     MdSystem *system = md_system_allocate(plan, c->system.mass);
     const uint64_t n = (uint64_t)system->n_own;
     int32_t *ids = md_alloc(n, sizeof *ids, "ids");
     double *places = md_alloc(3 * n, sizeof *places, "places of rows");
-    MdStatus status = md_checkpoint_find_rows(c->file, system, "type", sizeof *system->type);
-    if (status == MD_OK) status = md_restart_read(c->file, system->type, n * sizeof *system->type);
+    MdStatus status = read_fixed(c, system);
     if (status == MD_OK) status = check_types(c, system, errors);
     if (status == MD_OK) status = md_checkpoint_find_rows(c->file, system, "id", sizeof *ids);
     if (status == MD_OK) status = md_restart_read(c->file, ids, n * sizeof *ids);

@@ -126,13 +126,15 @@ static void put_sessions(MdRestart *file, const MdRecord *r) {
     md_restart_write(file, &now, sizeof now);
 }
 
-/* Of a particle: type, id, image; place and velocity; force, and the place at the last rebuild, which backends keep in either
- * precision. */
+/* Besides the columns, the place at the last rebuild, which backends keep in either precision. */
 uint64_t md_checkpoint_bytes(const MdRecord *r) {
-    const MdConfig *c = r->config;
-    const uint64_t real = c->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double);
-    const uint64_t pair = c->run_precision == MD_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
-    return (uint64_t)r->plan.n_atoms * (5 * sizeof(int32_t) + 9 * real + 3 * pair);
+    const int precision = r->config->run_precision;
+    uint64_t bytes = 3 * md_number_bytes(MD_NUMBER_STATE, precision);
+    for (int k = 0; k < MD_N_COLUMNS; k++) {
+        if (md_columns[k].traits & MD_COLUMN_SAVED) bytes += md_column_bytes(k, precision);
+        if (md_columns[k].traits & MD_COLUMN_FIXED) bytes += md_system_column_bytes(k);
+    }
+    return (uint64_t)r->plan.n_atoms * bytes;
 }
 
 /* All but the particles: what rank 0 knows. */
@@ -166,7 +168,10 @@ MdStatus md_checkpoint_save(const MdRecord *r, const MdSystem *system, double he
                  .file = file,
                  .system = system,
                  .piece = md_alloc((size_t)piece_bytes, 1, "restart file")};
-    status = md_state_array(&to.state, "type", system->type, sizeof *system->type, system->n_own); /* blocks: by id */
+    for (int k = 0; k < MD_N_COLUMNS && status == MD_OK; k++)
+        if (md_columns[k].traits & MD_COLUMN_FIXED) /* blocks: by id */
+            status = md_state_array(&to.state, md_columns[k].name, md_system_column(system, k),
+                                    md_system_column_bytes(k), system->n_own);
     if (status == MD_OK) status = r->ops->save(context, &to.state);
     end_section(&to);
     md_free(to.piece);

@@ -27,22 +27,9 @@ static int64_t first_around(const MdCpuContext *c, double density) {
     return c->kernel == MD_KERNEL_CELL ? room_for(c, density * cells) : 0;
 }
 
-/* X(array, entries, bytes of one, name). Arrays of atoms have n_places entries, so that scratch can take the place of any. */
-#define PARTICLE_ARRAYS(X)                                                                                             \
-    X(position[0], c->n_places, state, "positions")                                                                    \
-    X(position[1], c->n_places, state, "positions")                                                                    \
-    X(position[2], c->n_places, state, "positions")                                                                    \
-    X(velocity[0], c->n_places, state, "velocities")                                                                   \
-    X(velocity[1], c->n_places, state, "velocities")                                                                   \
-    X(velocity[2], c->n_places, state, "velocities")                                                                   \
-    X(built_at[0], c->n_places, state, "places of the last build")                                                     \
-    X(built_at[1], c->n_places, state, "places of the last build")                                                     \
-    X(built_at[2], c->n_places, state, "places of the last build")                                                     \
-    X(image[0], c->n_places, word, "images")                                                                           \
-    X(image[1], c->n_places, word, "images")                                                                           \
-    X(image[2], c->n_places, word, "images")                                                                           \
-    X(type, c->n_places, word, "types")                                                                                \
-    X(id, c->n_places, word, "ids")                                                                                    \
+/* X(array, entries, bytes of one, name): besides those of the columns. Arrays of atoms have n_places entries, so that scratch can take
+ * the place of any. */
+#define KEPT_ARRAYS(X)                                                                                                 \
     X(place, c->n_places, place, "positions for the pair loops")                                                       \
     X(atom_in, c->n_places, word, "atoms of slots")                                                                    \
     X(count, c->kernel == MD_KERNEL_LIST ? c->atom_room : 0, word, "row lengths")                                      \
@@ -50,10 +37,6 @@ static int64_t first_around(const MdCpuContext *c, double density) {
     X(block_order, c->atom_room / MD_CPU_BLOCK, word, "order of blocks")                                               \
     X(partial, c->atom_room / MD_CPU_BLOCK, sizeof *c->partial, "sums of blocks")                                      \
     X(cell_start, c->cell_room, word, "cells")
-#define FORCE_ARRAYS(X)                                                                                                \
-    X(force[0], c->n_places, pair, "forces")                                                                           \
-    X(force[1], c->n_places, pair, "forces")                                                                           \
-    X(force[2], c->n_places, pair, "forces")
 #define REBUILD_ARRAYS(X)                                                                                              \
     X(candidate[0], c->kernel == MD_KERNEL_LIST ? c->n_places : 0, step, "positions by cell")                          \
     X(candidate[1], c->kernel == MD_KERNEL_LIST ? c->n_places : 0, step, "positions by cell")                          \
@@ -65,15 +48,12 @@ static int64_t first_around(const MdCpuContext *c, double density) {
     X(rank, count_ranked(c), word, "order of cells")                                                                   \
     X(ranked, count_ranked(c), sizeof(MdCpuRanked), "order of cells")
 #define ALL_ARRAYS(X)                                                                                                  \
-    PARTICLE_ARRAYS(X)                                                                                                 \
-    FORCE_ARRAYS(X)                                                                                                    \
+    KEPT_ARRAYS(X)                                                                                                     \
     REBUILD_ARRAYS(X)
 #define SIZES                                                                                                          \
-    const size_t state = c->state_double ? sizeof(double) : sizeof(float), word = sizeof(int32_t);                     \
-    const size_t pair = c->pair_double ? sizeof(double) : sizeof(float);                                               \
-    const size_t step = c->pair_double ? sizeof(double) : sizeof(int32_t);                                             \
+    const size_t word = sizeof(int32_t), step = c->pair_double ? sizeof(double) : sizeof(int32_t);                     \
     const size_t place = (c->layout == MD_LAYOUT_AOS ? 3 : 4) * step;                                                  \
-    (void)state, (void)word, (void)pair, (void)step, (void)place;
+    (void)word, (void)step, (void)place;
 #define TAKE(array, count, size, what)    c->array = md_cpu_take(c, count, size, what);
 #define RELEASE(array, count, size, what) c->array = md_cpu_release(c, c->array, count, size);
 
@@ -81,15 +61,22 @@ static int64_t count_ranked(const MdCpuContext *c) {
     return c->sort == MD_SORT_MORTON || c->sort == MD_SORT_HILBERT ? c->cell_room : 0;
 }
 
-void md_cpu_take_forces(MdCpuContext *c) {
-    SIZES
-    FORCE_ARRAYS(TAKE)
+/* made: those that are made anew after each list, which live within a step with memory.allocation = per-call; or the others. */
+static bool is_of(int array, bool made) { return ((md_cpu_column(array)->traits & MD_COLUMN_MADE) != 0) == made; }
+
+static void take_columns(MdCpuContext *c, bool made) {
+    for (int k = 0; k < MD_CPU_N_ARRAYS; k++)
+        if (is_of(k, made))
+            c->arrays[k] = md_cpu_take(c, c->n_places, md_cpu_number_bytes(c, k), md_cpu_column(k)->what);
 }
 
-void md_cpu_release_forces(MdCpuContext *c) {
-    SIZES
-    FORCE_ARRAYS(RELEASE)
+static void release_columns(MdCpuContext *c, bool made) {
+    for (int k = 0; k < MD_CPU_N_ARRAYS; k++)
+        if (is_of(k, made)) c->arrays[k] = md_cpu_release(c, c->arrays[k], c->n_places, md_cpu_number_bytes(c, k));
 }
+
+void md_cpu_take_forces(MdCpuContext *c) { take_columns(c, true); }
+void md_cpu_release_forces(MdCpuContext *c) { release_columns(c, true); }
 
 static void take_buffers(MdCpuContext *c) {
     c->buffers = md_cpu_take(c, md_cpu_buffer_entries(c), sizeof(int32_t), "row buffers");
@@ -131,9 +118,12 @@ static void grow(MdCpuContext *c, int64_t n_atoms, int64_t n_halo, int64_t n_cel
     ALL_ARRAYS(COUNT)
 #undef COUNT
     const bool has_buffers = c->buffers != NULL;
-    const int64_t capacity = c->capacity;
+    const int64_t capacity = c->capacity, places_before = c->n_places;
     md_cpu_release_list(c);
     md_cpu_set_room(c, n_atoms, n_halo, n_cells);
+    for (int a = 0; a < MD_CPU_N_ARRAYS; a++)
+        c->arrays[a] =
+            resize(c, c->arrays[a], places_before, c->n_places, md_cpu_number_bytes(c, a), md_cpu_column(a)->what);
     k = 0;
 #define RESIZE(array, count, size, what) c->array = resize(c, c->array, before[k], (count), (size), (what)), k++;
     ALL_ARRAYS(RESIZE)
@@ -154,7 +144,8 @@ void md_cpu_make_room(MdCpuContext *c, int64_t n_atoms, int64_t n_halo, int64_t 
 
 void md_cpu_allocate(MdCpuContext *c, const MdConfig *config, double density) {
     SIZES
-    PARTICLE_ARRAYS(TAKE)
+    take_columns(c, false);
+    KEPT_ARRAYS(TAKE)
     md_cpu_allocate_list(c, first_capacity(c, config, density));
     if (c->kernel == MD_KERNEL_CELL) md_cpu_allocate_around(c, first_around(c, density));
     if (c->per_call && !c->counting) return; /* the estimate is that of the moment when they are all there */
@@ -166,8 +157,9 @@ void md_cpu_free(MdCpuContext *c) {
     SIZES
     md_cpu_release_rebuild(c);
     md_cpu_release_list(c);
-    FORCE_ARRAYS(RELEASE)
-    PARTICLE_ARRAYS(RELEASE)
+    release_columns(c, true);
+    release_columns(c, false);
+    KEPT_ARRAYS(RELEASE)
     md_free(c->around);
     md_free(c->around_atoms);
     md_free(c);

@@ -83,27 +83,33 @@ struct MdCpuContext;
 /* Forces, and with energy the sums of pairs, of blocks begin .. end - 1 as block_order has them. */
 typedef void MdCpuForces(struct MdCpuContext *c, bool with_energy, int64_t begin, int64_t end);
 
+/* The columns of this backend. */
+#define MD_CPU_COLUMNS(COLUMN)                                                                                         \
+    MD_COLUMNS(COLUMN)                                                                                                 \
+    COLUMN(built_at, STATE, 3, "places of the last build", 0) /* see physics/predict.h */
+#define MD_CPU_WORD                                          int32_t
+#define MD_CPU_STATE                                         void /* float or double */
+#define MD_CPU_PAIR                                          void
+#define MD_CPU_ARRAYS_1(name)                                *name
+#define MD_CPU_ARRAYS_3(name)                                *name[3]
+#define MD_CPU_FIELD(name, number, components, what, traits) MD_CPU_##number MD_CPU_ARRAYS_##components(name);
+#define MD_CPU_COUNT(name, number, components, what, traits) +(components)
+
+enum { MD_CPU_N_COLUMNS = MD_N_COLUMNS + 1, MD_CPU_N_ARRAYS = 0 MD_CPU_COLUMNS(MD_CPU_COUNT) };
+
 typedef struct MdCpuSlot { /* what a slot of the ring is here; as of the end of a step */
     long long step;
     MdSumParts sums;
     MdFault fault;
 } MdCpuSlot;
 
-/* Own atoms that the rank on a side has copies of, and where copies of its own stand: as of the last build. */
-typedef struct MdCpuSide {
-    int rank, side; /* side: of the 27 */
-    int64_t n_out, n_in;
-    int32_t *out;     /* [n_out] own atoms, by cell */
-    int64_t first_in; /* the first copy; an index as that of an atom */
-} MdCpuSide;
-
 typedef struct MdCpuHalo {
-    int n_sides;
-    MdCpuSide sides[MD_N_SIDES];
-    int64_t n_atoms, n_out; /* copies, and atoms that others have copies of, of all sides together */
-    int32_t *out;           /* [out_room] these */
-    int32_t *cell;          /* [cell_room] local cells of the copies */
-    char *sent, *received;  /* [out_room], [received_room] rows of places on their way */
+    /* As of the last build: copies, and atoms that others have copies of, of all sides together. */
+    int64_t n_atoms, n_out;
+    int32_t in_first[MD_N_SIDES + 1], out_first[MD_N_SIDES + 1]; /* of these the first of each side */
+    int32_t *out;          /* [out_room] own atoms that others have copies of: side by side, and of a side by cell */
+    int32_t *cell;         /* [cell_room] local cells of the copies */
+    char *sent, *received; /* [out_room], [received_room] rows of places on their way */
     int64_t out_room, cell_room, received_room;
     bool is_stale; /* atoms have moved since places were exchanged */
 } MdCpuHalo;
@@ -142,12 +148,15 @@ typedef struct MdCpuContext {
     double mass[MD_MAX_TYPES];
     double period[3]; /* sigma that 2^32 steps of a place stand for */
 
-    /* the particles, in memory order: float or double as state_double says, forces as pair_double says */
-    void *position[3], *velocity[3], *force[3];
-    void *built_at[3]; /* the places that the last build was of, see physics/predict.h */
+    /* the particles, in memory order: the arrays of the columns, also one after the other; [n_places] as all of these */
+    union {
+        struct {
+            MD_CPU_COLUMNS(MD_CPU_FIELD)
+        };
+        void *arrays[MD_CPU_N_ARRAYS];
+    };
     void *place;
-    int32_t *image[3], *type, *id;
-    void *scratch_double; /* one array each, for reordering; [n_places] as all of these */
+    void *scratch_double; /* one array each, for reordering */
     void *scratch_word;
     bool moves_forces; /* while atoms are sorted: they are of use afterwards */
     bool kick_waits;   /* the second half kick of the last step is left to the pass of the next one: launch.fuse */
@@ -241,6 +250,24 @@ static inline int64_t md_cpu_cells_limit(int64_t n_atoms) {
     const int64_t limit = 2 * n_atoms + 1024;
     return limit < INT32_MAX ? limit : INT32_MAX;
 }
+
+/* columns.c: the columns, one array for each component */
+size_t md_cpu_number_bytes(const MdCpuContext *c, int array);
+const MdColumn *md_cpu_column(int array);
+int md_cpu_first_array(int column);
+/* Whether it goes where its atom goes. */
+bool md_cpu_moves(const MdCpuContext *c, int array);
+/* Arrays whose entries stand side by side in a row that is sent. */
+typedef struct MdCpuRow {
+    int n, array[MD_CPU_N_ARRAYS];
+    size_t size[MD_CPU_N_ARRAYS], bytes; /* of an entry, of the row */
+} MdCpuRow;
+MdCpuRow md_cpu_row_of_atom(const MdCpuContext *c);
+MdCpuRow md_cpu_row_of_copy(const MdCpuContext *c);
+void md_cpu_pack_row(const MdCpuContext *c, const MdCpuRow *row, int64_t i, char *to);
+void md_cpu_unpack_row(MdCpuContext *c, const MdCpuRow *row, int64_t i, const char *from);
+/* from [n_atoms][components]: numbers as in MdSystem. */
+void md_cpu_fill_column(MdCpuContext *c, int column, const void *from);
 
 /* sort.c: the order of memory, by memory.sort, and the cells of the atoms, as far as somebody needs them. */
 void md_cpu_sort_atoms(MdCpuContext *c);   /* own atoms */

@@ -9,23 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cpu/context.h"
-
-/* An atom as its copies are made of it. */
-typedef struct Copy {
-    int32_t id, type;
-    double position[3];
-} Copy;
-
-static void find_sides(MdCpuContext *c) {
-    MdCpuHalo *halo = &c->halo;
-    halo->n_sides = 0;
-    for (int k = 0; k < MD_N_SIDES; k++) {
-        int side[3];
-        md_domain_side(k, side);
-        const int rank = k == MD_SIDE_SELF ? -1 : md_domain_neighbor(&c->domain, side);
-        if (rank >= 0) halo->sides[halo->n_sides++] = (MdCpuSide){.rank = rank, .side = k};
-    }
-}
+#include "parallel/rows.h"
 
 static MdCellBox border_of(const MdCpuContext *c, int k) {
     int side[3];
@@ -34,17 +18,17 @@ static MdCellBox border_of(const MdCpuContext *c, int k) {
 }
 
 /* The row of cells of a box from (box.begin[0], y, z) on, in global numbers: its slots. */
-static int64_t first_slot(const MdCpuContext *c, int32_t x, int32_t y, int32_t z) {
+static int32_t first_slot(const MdCpuContext *c, int32_t x, int32_t y, int32_t z) {
     const int32_t at[3] = {x - c->first_cell[0], y - c->first_cell[1], z - c->first_cell[2]};
     return c->cell_start[md_cpu_cell_number(c, at)];
 }
 
 /* Atoms of the border on a side, into out where it is not NULL; returns how many. */
-static int64_t list_border(const MdCpuContext *c, const MdCellBox *box, int32_t *out) {
-    int64_t n = 0;
+static int32_t list_border(const MdCpuContext *c, const MdCellBox *box, int32_t *out) {
+    int32_t n = 0;
     for (int32_t z = box->begin[2]; z < box->end[2]; z++)
         for (int32_t y = box->begin[1]; y < box->end[1]; y++) {
-            const int64_t begin = first_slot(c, box->begin[0], y, z), end = first_slot(c, box->end[0], y, z);
+            const int32_t begin = first_slot(c, box->begin[0], y, z), end = first_slot(c, box->end[0], y, z);
             if (out) memcpy(out + n, c->atom_in + begin, (size_t)(end - begin) * sizeof *out);
             n += end - begin;
         }
@@ -58,7 +42,7 @@ static size_t place_bytes(const MdCpuContext *c) {
 
 uint64_t md_cpu_halo_bytes(const MdCpuContext *c) {
     const uint64_t places = place_bytes(c) * (c->layout == MD_LAYOUT_SOA ? 2 : 1);
-    return (uint64_t)c->halo_room * (2 * sizeof(int32_t) + places + 2 * sizeof(Copy));
+    return (uint64_t)c->halo_room * (2 * sizeof(int32_t) + places + 2 * md_cpu_row_of_copy(c).bytes);
 }
 
 static void *resize(MdCpuContext *c, void *array, int64_t *room, int64_t n, size_t size, const char *what) {
@@ -76,62 +60,34 @@ static void make_room_out(MdCpuContext *c, int64_t n) {
 
 static void list_borders(MdCpuContext *c) {
     MdCpuHalo *halo = &c->halo;
-    halo->n_out = 0;
-    for (int s = 0; s < halo->n_sides; s++) {
-        const MdCellBox box = border_of(c, halo->sides[s].side);
-        halo->n_out += halo->sides[s].n_out = list_border(c, &box, NULL);
+    int32_t counts[MD_N_SIDES] = {0};
+    for (int k = 0; k < MD_N_SIDES; k++) {
+        const MdCellBox box = border_of(c, k);
+        if (md_sides_rank(&c->domain, k) >= 0) counts[k] = list_border(c, &box, NULL);
     }
+    md_sides_add_up(counts, halo->out_first);
+    halo->n_out = halo->out_first[MD_N_SIDES];
     make_room_out(c, halo->n_out);
-    int32_t *out = halo->out;
-    for (int s = 0; s < halo->n_sides; out += halo->sides[s].n_out, s++) {
-        const MdCellBox box = border_of(c, halo->sides[s].side);
-        list_border(c, &box, halo->sides[s].out = out);
+    for (int k = 0; k < MD_N_SIDES; k++) {
+        const MdCellBox box = border_of(c, k);
+        if (counts[k] > 0) list_border(c, &box, halo->out + halo->out_first[k]);
     }
-}
-
-/* Rows of n_out and n_in of each side, from `out` and into `in`. Two ranks may be neighbours on several sides: the tag is the side of the
- * sender. */
-static void begin_exchange(MdCpuContext *c, char *out, char *in, size_t row_bytes) {
-    MdCpuHalo *halo = &c->halo;
-    MdMessage messages[2 * MD_N_SIDES];
-    int n = 0;
-    for (int s = 0; s < halo->n_sides; s++) {
-        const MdCpuSide *side = &halo->sides[s];
-        const int64_t out_bytes = side->n_out * (int64_t)row_bytes, in_bytes = side->n_in * (int64_t)row_bytes;
-        messages[n++] =
-            (MdMessage){.rank = side->rank, .tag = MD_N_SIDES - 1 - side->side, .data = in, .bytes = in_bytes};
-        messages[n++] =
-            (MdMessage){.rank = side->rank, .tag = side->side, .is_sent = true, .data = out, .bytes = out_bytes};
-        out += out_bytes;
-        in += in_bytes;
-        c->statistics.rank.halo_bytes += out_bytes;
-    }
-    md_comm_begin(c->comm, messages, n);
-}
-
-static void exchange(MdCpuContext *c, void *out, void *in, size_t row_bytes) {
-    begin_exchange(c, out, in, row_bytes);
-    md_comm_end(c->comm);
 }
 
 static void trade_counts(MdCpuContext *c) {
     MdCpuHalo *halo = &c->halo;
-    int64_t out[MD_N_SIDES], in[MD_N_SIDES], first = c->atom_room;
-    for (int s = 0; s < halo->n_sides; s++) out[s] = halo->sides[s].n_out;
-    for (int s = 0; s < halo->n_sides; s++) halo->sides[s].n_out = halo->sides[s].n_in = 1;
-    exchange(c, out, in, sizeof *out);
-    for (int s = 0; s < halo->n_sides; s++) {
-        halo->sides[s].n_out = out[s];
-        halo->sides[s].n_in = in[s];
-        halo->sides[s].first_in = first;
-        first += in[s];
-    }
-    halo->n_atoms = first - c->atom_room;
+    int32_t out[MD_N_SIDES], in[MD_N_SIDES] = {0};
+    for (int k = 0; k < MD_N_SIDES; k++) out[k] = halo->out_first[k + 1] - halo->out_first[k];
+    md_sides_exchange_each(c->comm, &c->domain, out, in, sizeof *out);
+    md_sides_add_up(in, halo->in_first);
+    halo->n_atoms = halo->in_first[MD_N_SIDES];
 }
 
-static void put_state(const MdCpuContext *c, void *array, int64_t i, double value) {
-    if (c->state_double) ((double *)array)[i] = value;
-    else ((float *)array)[i] = (float)value;
+/* Starts to send rows of the border, and to receive those of the halo. */
+static void begin_exchange(MdCpuContext *c, const char *out, char *in, size_t row_bytes) {
+    MdCpuHalo *halo = &c->halo;
+    md_sides_begin(c->comm, &c->domain, out, halo->out_first, in, halo->in_first, row_bytes);
+    c->statistics.rank.halo_bytes += halo->n_out * (int64_t)row_bytes;
 }
 
 /* The cell of a copy from a side, in local numbers: its own one, or that of its image in the halo. */
@@ -147,43 +103,37 @@ static int32_t cell_of_copy(const MdCpuContext *c, int64_t i, const MdCellBox *b
     return md_cpu_cell_number(c, at);
 }
 
-static void take_copies(MdCpuContext *c, const Copy *in) {
+static void take_copies(MdCpuContext *c, const MdCpuRow *row, const char *in) {
     MdCpuHalo *halo = &c->halo;
-    for (int s = 0; s < halo->n_sides; s++) {
+    for (int k = 0; k < MD_N_SIDES; k++) {
         int at[3];
-        md_domain_side(halo->sides[s].side, at);
+        md_domain_side(k, at);
         const MdCellBox box = md_domain_halo(&c->domain, at);
-        for (int64_t k = 0; k < halo->sides[s].n_in; k++, in++) {
-            const int64_t i = halo->sides[s].first_in + k;
-            c->id[i] = in->id;
-            c->type[i] = in->type;
-            for (int a = 0; a < 3; a++) {
-                put_state(c, c->position[a], i, in->position[a]);
-                put_state(c, c->built_at[a], i, in->position[a]); /* one of the two is read, whichever it is by then */
-            }
-            halo->cell[i - c->atom_room] = cell_of_copy(c, i, &box);
+        for (int64_t copy = halo->in_first[k]; copy < halo->in_first[k + 1]; copy++, in += row->bytes) {
+            md_cpu_unpack_row(c, row, c->atom_room + copy, in);
+            halo->cell[copy] = cell_of_copy(c, c->atom_room + copy, &box);
         }
     }
+    const size_t size = md_number_bytes(MD_NUMBER_STATE, c->precision), first = (size_t)c->atom_room * size;
+    for (int a = 0; a < 3; a++) /* one of the two is read, whichever it is by then */
+        memcpy((char *)c->built_at[a] + first, (char *)c->position[a] + first, (size_t)halo->n_atoms * size);
 }
 
 static void send_copies(MdCpuContext *c) {
     MdCpuHalo *halo = &c->halo;
-    Copy *out = md_alloc((size_t)halo->n_out, sizeof *out, "copies that are sent");
-    Copy *in = md_alloc((size_t)halo->n_atoms, sizeof *in, "copies that are received");
-    for (int64_t k = 0; k < halo->n_out; k++) {
-        const int64_t i = halo->out[k];
-        out[k] = (Copy){.id = c->id[i], .type = c->type[i]};
-        for (int a = 0; a < 3; a++) out[k].position[a] = md_cpu_state(c, c->position, a, i);
-    }
-    exchange(c, out, in, sizeof *out);
-    take_copies(c, in);
+    const MdCpuRow row = md_cpu_row_of_copy(c);
+    char *out = md_alloc((size_t)halo->n_out, row.bytes, "copies that are sent");
+    char *in = md_alloc((size_t)halo->n_atoms, row.bytes, "copies that are received");
+    for (int64_t k = 0; k < halo->n_out; k++) md_cpu_pack_row(c, &row, halo->out[k], out + (size_t)k * row.bytes);
+    begin_exchange(c, out, in, row.bytes);
+    md_comm_end(c->comm);
+    take_copies(c, &row, in);
     md_free(out);
     md_free(in);
 }
 
 static void find_halo(MdCpuContext *c) {
     MdCpuHalo *halo = &c->halo;
-    find_sides(c);
     list_borders(c);
     trade_counts(c);
     md_cpu_make_room(c, 0, halo->n_atoms, 0);

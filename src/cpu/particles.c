@@ -21,21 +21,10 @@ double md_cpu_density(const MdSystem *system) {
 }
 
 void md_cpu_copy_particles(MdCpuContext *c, const MdSystem *system) {
-    for (int64_t i = 0; i < c->n_atoms; i++) {
-        for (int a = 0; a < 3; a++) {
-            const double x = system->position[3 * i + a], v = system->velocity[3 * i + a];
-            if (c->state_double) {
-                ((double *)c->position[a])[i] = x;
-                ((double *)c->velocity[a])[i] = v;
-            } else {
-                ((float *)c->position[a])[i] = (float)x;
-                ((float *)c->velocity[a])[i] = (float)v;
-            }
-            c->image[a][i] = system->image[3 * i + a];
-        }
-        c->type[i] = system->type[i];
-        c->id[i] = (int32_t)(system->first + i);
-    }
+#define FILL(name, number, components, what, traits) md_cpu_fill_column(c, MD_COLUMN_##name, system->name);
+    MD_SYSTEM_COLUMNS(FILL)
+#undef FILL
+    for (int64_t i = 0; i < c->n_atoms; i++) c->id[i] = (int32_t)(system->first + i);
 }
 
 static void put(void *array, int precision, int64_t at, double value) {

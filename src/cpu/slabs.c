@@ -84,37 +84,41 @@ typedef struct Row {
     int32_t type, is_judged;
 } Row;
 
-/* The own atoms that a slab needs, into rows, or NULL: counts them. */
-static int64_t pack(const MdSlab *slab, const Planes *planes, int rank, const double *position, double reach,
-                    Row *rows) {
+/* The own atoms that slabs need, slab by slab: to and atom, or NULL: counts them. judge: the slab that each is in. */
+static int64_t list_atoms(const MdSystem *system, const Planes *planes, const double *position, double reach,
+                          const int32_t *judge, int32_t *to, int32_t *atom) {
     int64_t n = 0;
-    for (int64_t i = 0; i < slab->whole->n_own; i++) {
-        const double *x = &position[3 * i];
-        const bool is_judged = slab->judge[i] == rank;
-        if (!is_judged && !is_near(planes, rank, x[planes->axis], reach)) continue;
-        if (rows) rows[n] = (Row){{x[0], x[1], x[2]}, slab->whole->type[i], is_judged};
-        n++;
-    }
+    for (int rank = 0; rank < planes->n_slabs; rank++)
+        for (int64_t i = 0; i < system->n_own; i++) {
+            if (judge[i] != rank && !is_near(planes, rank, position[3 * i + planes->axis], reach)) continue;
+            if (to) to[n] = rank;
+            if (to) atom[n] = (int32_t)i;
+            n++;
+        }
     return n;
 }
 
-static Row *deal(const MdSlab *slab, const double *position, double reach) {
-    MdComm *comm = slab->whole->comm;
-    const int size = md_comm_size(comm);
-    Planes planes = make_planes(slab->whole, position);
-    int64_t *bytes = md_alloc((size_t)size, sizeof *bytes, "slabs"), n = 0;
-    for (int64_t i = 0; i < slab->whole->n_own; i++) slab->judge[i] = slab_of(&planes, position[3 * i + planes.axis]);
-    for (int rank = 0; rank < size; rank++) {
-        const int64_t n_rows = pack(slab, &planes, rank, position, reach, NULL);
-        bytes[rank] = n_rows * (int64_t)sizeof(Row);
-        n += n_rows;
+static Row *deal(MdSlab *slab, const double *position, double reach) {
+    const MdSystem *system = slab->whole;
+    Planes planes = make_planes(system, position);
+    int32_t *judge = md_alloc((size_t)system->n_own, sizeof *judge, "slabs");
+    for (int64_t i = 0; i < system->n_own; i++) judge[i] = slab_of(&planes, position[3 * i + planes.axis]);
+    const int64_t n = list_atoms(system, &planes, position, reach, judge, NULL, NULL);
+    int32_t *to = md_alloc((size_t)n, sizeof *to, "slabs"), *atom = md_alloc((size_t)n, sizeof *atom, "slabs");
+    Row *out = md_alloc((size_t)n, sizeof *out, "slabs");
+    list_atoms(system, &planes, position, reach, judge, to, atom);
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t i = atom[k];
+        const double *x = &position[3 * i];
+        out[k] = (Row){{x[0], x[1], x[2]}, system->type[i], judge[i] == to[k]};
+        if (!out[k].is_judged) atom[k] = -1;
     }
-    Row *out = md_alloc((size_t)n, sizeof *out, "slabs"), *next = out;
-    for (int rank = 0; rank < size; rank++) next += pack(slab, &planes, rank, position, reach, next);
-    Row *in = md_comm_alltoallv(comm, out, bytes, slab->n_from);
-    for (int rank = 0; rank < size; rank++) slab->n_from[rank] /= (int64_t)sizeof(Row);
+    slab->deal = md_deal_create(system->comm, to, n);
+    slab->judged = atom;
+    Row *in = md_deal_rows(&slab->deal, out, sizeof *out);
     md_free(out);
-    md_free(bytes);
+    md_free(to);
+    md_free(judge);
     md_free(planes.at);
     return in;
 }
@@ -123,11 +127,8 @@ static Row *deal(const MdSlab *slab, const double *position, double reach) {
 MdSlab md_slab_take(const MdSystem *system, const double *position, double reach) {
     MdSlab slab = {.whole = system, .system = *system, .position = position};
     if (!system->comm) return slab;
-    slab.judge = md_alloc((size_t)system->n_own, sizeof *slab.judge, "slabs");
-    slab.n_from = md_alloc((size_t)md_comm_size(system->comm), sizeof *slab.n_from, "slabs");
     Row *rows = deal(&slab, position, reach * (1 + 1e-9)); /* with room for the rounding of distances */
-    int64_t n = 0;
-    for (int rank = 0; rank < md_comm_size(system->comm); rank++) n += slab.n_from[rank];
+    const int64_t n = slab.deal.n_in;
     double *places = md_alloc((size_t)n, 3 * sizeof *places, "slabs");
     int32_t *types = md_alloc((size_t)n, sizeof *types, "slabs");
     slab.is_judged = md_alloc((size_t)n, sizeof *slab.is_judged, "slabs");
@@ -144,41 +145,28 @@ MdSlab md_slab_take(const MdSystem *system, const double *position, double reach
 }
 
 void md_slab_free(MdSlab *slab) {
-    if (!slab->judge) return;
-    md_free(slab->judge);
-    md_free(slab->n_from);
+    if (!slab->is_judged) return;
+    md_deal_destroy(&slab->deal);
+    md_free(slab->judged);
     md_free(slab->is_judged);
     md_free((double *)slab->position);
     md_free(slab->system.type);
 }
 
 double *md_slab_rows(const MdSlab *slab, double *own, int width) {
-    double *rows = slab->judge ? md_alloc((size_t)slab->system.n_atoms * (size_t)width, sizeof *rows, "slabs") : own;
+    double *rows =
+        slab->is_judged ? md_alloc((size_t)slab->system.n_atoms * (size_t)width, sizeof *rows, "slabs") : own;
     memset(rows, 0, (size_t)slab->system.n_atoms * (size_t)width * sizeof *rows);
     return rows;
 }
 
 void md_slab_return(const MdSlab *slab, double *rows, double *own, int width) {
-    if (!slab->judge) return;
+    if (!slab->is_judged) return;
     const size_t row_bytes = (size_t)width * sizeof *rows;
-    const int size = md_comm_size(slab->whole->comm);
-    int64_t *bytes = md_alloc(2 * (size_t)size, sizeof *bytes, "slabs"), *next = bytes + size, i = 0, n = 0;
-    for (int rank = 0; rank < size; rank++) {
-        const int64_t first = n;
-        for (const int64_t end = i + slab->n_from[rank]; i < end; i++) /* to the front of rows, which end later */
-            if (slab->is_judged[i]) memmove(&rows[width * n++], &rows[width * i], row_bytes);
-        bytes[rank] = (n - first) * (int64_t)row_bytes;
-    }
-    double *in = md_comm_alltoallv(slab->whole->comm, rows, bytes, next);
-    int64_t first = 0; /* from the bytes of a rank to where its rows begin */
-    for (int rank = 0; rank < size; rank++) {
-        const int64_t n_rows = next[rank] / (int64_t)row_bytes;
-        next[rank] = first;
-        first += n_rows;
-    }
-    for (i = 0; i < slab->whole->n_own; i++) memcpy(&own[width * i], &in[width * next[slab->judge[i]]++], row_bytes);
-    md_free(in);
-    md_free(bytes);
+    double *back = md_deal_back(&slab->deal, rows, row_bytes);
+    for (int64_t k = 0; k < slab->deal.n; k++)
+        if (slab->judged[k] >= 0) memcpy(&own[width * (int64_t)slab->judged[k]], &back[width * k], row_bytes);
+    md_free(back);
     md_free(rows);
 }
 

@@ -5,6 +5,7 @@
 #ifndef MD_CPU_SLABS_H
 #define MD_CPU_SLABS_H
 
+#include "parallel/rows.h"
 #include "system/system.h"
 
 typedef struct MdSlab {
@@ -13,8 +14,8 @@ typedef struct MdSlab {
     const double *position; /* [system.n_atoms][3] */
     /* Several processes; NULL for one, which has all atoms where the caller has them. */
     bool *is_judged; /* [system.n_atoms] in the slab; the others are around it */
-    int32_t *judge;  /* [whole->n_own] the rank of whose slab an own atom is */
-    int64_t *n_from; /* [ranks] atoms that came from a rank */
+    MdDeal deal;     /* of the own atoms that slabs need, */
+    int32_t *judged; /* [deal.n] and which own atom the rank judges that gets it; -1: none, it is around its slab */
 } MdSlab;
 
 /* position [n_own][3] of the rows of system, in [0, length) along periodic axes. Collective. */

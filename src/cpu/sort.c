@@ -17,42 +17,30 @@
 #include "cpu/context.h"
 #include "physics/curve.h"
 
-/* array[slot] = old array[atom_in[slot]], by way of a scratch array that takes the place of the old one. */
-static void *reorder_words(MdCpuContext *c, void *array) {
-    int32_t *to = c->scratch_word; /* floats too: four bytes are four bytes */
-    const char *from = array;
+/* size is a constant where this is called. */
+static inline void copy_in_order(const MdCpuContext *c, const char *from, char *to, size_t size) {
 #pragma omp parallel for num_threads(c->n_threads) schedule(static)
     for (int64_t slot = 0; slot < c->n_atoms; slot++)
-        memcpy(to + slot, from + sizeof *to * (size_t)c->atom_in[slot], sizeof *to);
-    memset(to + c->n_atoms, 0, (size_t)(c->n_padded - c->n_atoms) * sizeof *to);
-    c->scratch_word = array;
-    return to;
+        memcpy(to + (size_t)slot * size, from + (size_t)c->atom_in[slot] * size, size);
 }
 
-static void *reorder_doubles(MdCpuContext *c, void *array) {
-    double *to = c->scratch_double;
-    const double *from = array;
-#pragma omp parallel for num_threads(c->n_threads) schedule(static)
-    for (int64_t slot = 0; slot < c->n_atoms; slot++) to[slot] = from[c->atom_in[slot]];
-    memset(to + c->n_atoms, 0, (size_t)(c->n_padded - c->n_atoms) * sizeof *to);
-    c->scratch_double = array;
+/* array[slot] = old array[atom_in[slot]], by way of a scratch array that takes the place of the old one. */
+static void *reorder(MdCpuContext *c, void *array, size_t size) {
+    void **scratch = size == 8 ? &c->scratch_double : &c->scratch_word;
+    char *to = *scratch;
+    if (size == 8) copy_in_order(c, array, to, 8);
+    else copy_in_order(c, array, to, 4);
+    memset(to + (size_t)c->n_atoms * size, 0, (size_t)(c->n_padded - c->n_atoms) * size);
+    *scratch = array;
     return to;
 }
 
 static void reorder_memory(MdCpuContext *c) {
-    void *(*reorder_state)(MdCpuContext *, void *) = c->state_double ? reorder_doubles : reorder_words;
-    for (int a = 0; a < 3; a++) {
-        c->position[a] = reorder_state(c, c->position[a]);
-        c->velocity[a] = reorder_state(c, c->velocity[a]);
-        c->built_at[a] = reorder_state(c, c->built_at[a]);
-        c->image[a] = reorder_words(c, c->image[a]);
-        if (c->moves_forces) c->force[a] = (c->pair_double ? reorder_doubles : reorder_words)(c, c->force[a]);
-    }
-    c->type = reorder_words(c, c->type);
+    for (int k = 0; k < MD_CPU_N_ARRAYS; k++)
+        if (md_cpu_moves(c, k)) c->arrays[k] = reorder(c, c->arrays[k], md_cpu_number_bytes(c, k));
     /* What stands behind the last entry of a row may be the index of any place, and its type is looked up. */
     memset(c->type + c->n_atoms, 0, (size_t)(c->n_places - c->n_atoms) * sizeof *c->type);
-    c->id = reorder_words(c, c->id);
-    c->cell = reorder_words(c, c->cell);
+    c->cell = reorder(c, c->cell, sizeof *c->cell);
     for (int64_t slot = 0; slot < c->n_atoms; slot++) c->atom_in[slot] = c->slot_of[slot] = (int32_t)slot;
 }
 

@@ -20,20 +20,21 @@ typedef struct ListState {
 _Static_assert(sizeof(MdCpuGrid) == 80, "the grid has three flags and five bytes after them");
 
 static MdStatus move_particles(MdCpuContext *c, MdState *state) {
-    const size_t real = c->state_double ? sizeof(double) : sizeof(float);
-    const size_t pair = c->pair_double ? sizeof(double) : sizeof(float);
-    void *const image[3] = {c->image[0], c->image[1], c->image[2]};
-    MdStatus status = md_state_array(state, "id", c->id, sizeof *c->id, c->n_atoms);
-    if (status == MD_OK) status = md_state_columns(state, "image", image, c->n_atoms, sizeof(int32_t));
-    if (status == MD_OK) status = md_state_columns(state, "position", c->position, c->n_atoms, real);
-    if (status == MD_OK) status = md_state_columns(state, "velocity", c->velocity, c->n_atoms, real);
-    if (status == MD_OK) status = md_state_columns(state, "force", c->force, c->n_atoms, pair);
+    MdStatus status = MD_OK;
+    for (int k = 0; k < MD_N_COLUMNS && status == MD_OK; k++) {
+        const MdColumn *column = &md_columns[k];
+        const int first = md_cpu_first_array(k);
+        if (column->traits & MD_COLUMN_FIXED && state->loading) md_cpu_fill_column(c, k, state->fixed[k]);
+        if (column->traits & MD_COLUMN_SAVED)
+            status = md_state_arrays(state, column->name, &c->arrays[first], column->components, c->n_atoms,
+                                     md_cpu_number_bytes(c, first));
+    }
     return status;
 }
 
 static MdStatus move_built_at(MdCpuContext *c, MdState *state) {
-    return md_state_columns(state, "cpu built at", c->built_at, c->n_atoms,
-                            c->state_double ? sizeof(double) : sizeof(float));
+    return md_state_arrays(state, "cpu built at", c->built_at, 3, c->n_atoms,
+                           md_number_bytes(MD_NUMBER_STATE, c->precision));
 }
 
 /* The same on all ranks, as the section is. */
@@ -138,7 +139,6 @@ MdStatus md_cpu_load(MdCpuContext *c, MdState *state) {
     if (status == MD_OK && state->same_list) status = read_list(c, state, c->capacity, &list);
     if (status == MD_OK && state->same_list) status = move_built_at(c, state);
     if (status != MD_OK) return status;
-    for (int64_t i = 0; i < c->n_atoms; i++) c->type[i] = state->type[i];
     if (state->same_list) restore_list(c, &list);
     c->halo.is_stale = true;
     c->kernels->place_atoms(c);

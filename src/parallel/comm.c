@@ -111,12 +111,6 @@ void md_comm_allgather(const MdComm *comm, const void *own, size_t bytes, void *
     add_wait(comm, start_s);
 }
 
-static void trade(const MdComm *comm, const int64_t *out, int64_t *in) {
-    const double start_s = md_clock_s();
-    comm->engine->trade(comm, out, sizeof *out, in);
-    add_wait(comm, start_s);
-}
-
 void md_comm_broadcast(const MdComm *comm, void *data, size_t bytes) {
     if (!comm || bytes == 0) return;
     MdMessage *messages = md_alloc((size_t)comm->size, sizeof *messages, "messages");
@@ -178,29 +172,32 @@ void md_comm_end(MdComm *comm) {
     add_wait(comm, start_s);
 }
 
-void *md_comm_alltoallv(MdComm *comm, const void *out, const int64_t *out_bytes, int64_t *in_bytes) {
+void md_comm_alltoall(const MdComm *comm, const int64_t *out, int64_t *in) {
+    const double start_s = md_clock_s();
+    if (comm) comm->engine->trade(comm, out, sizeof *out, in);
+    else in[0] = out[0];
+    if (comm) add_wait(comm, start_s);
+}
+
+void md_comm_alltoallv(MdComm *comm, const void *out, const int64_t *n_out, void *in, const int64_t *n_in,
+                       size_t row_bytes) {
     const int size = md_comm_size(comm);
-    if (comm) trade(comm, out_bytes, in_bytes);
-    else in_bytes[0] = out_bytes[0];
-    int64_t n_in = 0, out_at = 0, in_at = 0;
-    for (int rank = 0; rank < size; rank++) n_in += in_bytes[rank];
-    char *in = md_alloc((size_t)n_in, 1, "what other ranks send");
     MdMessage *messages = md_alloc(2 * (size_t)size, sizeof *messages, "messages");
+    char *from = (char *)out, *to = in;
     int n = 0;
     for (int rank = 0; rank < size; rank++) {
-        char *from = (char *)out + out_at, *to = in + in_at;
-        if (rank == md_comm_rank(comm)) memcpy(to, from, (size_t)out_bytes[rank]);
+        const int64_t out_bytes = n_out[rank] * (int64_t)row_bytes, in_bytes = n_in[rank] * (int64_t)row_bytes;
+        if (rank == md_comm_rank(comm)) memcpy(to, from, (size_t)out_bytes);
         else {
-            messages[n++] = (MdMessage){.rank = rank, .data = to, .bytes = in_bytes[rank]};
-            messages[n++] = (MdMessage){.rank = rank, .is_sent = true, .data = from, .bytes = out_bytes[rank]};
+            messages[n++] = (MdMessage){.rank = rank, .data = to, .bytes = in_bytes};
+            messages[n++] = (MdMessage){.rank = rank, .is_sent = true, .data = from, .bytes = out_bytes};
         }
-        out_at += out_bytes[rank];
-        in_at += in_bytes[rank];
+        from += out_bytes;
+        to += in_bytes;
     }
     md_comm_begin(comm, messages, n);
     md_comm_end(comm);
     md_free(messages);
-    return in;
 }
 
 /* --- agreement ------------------------------------------------------------------------------------------------------ */

@@ -76,9 +76,11 @@ static inline int64_t md_comm_block_size(const MdComm *comm, int64_t n) {
 void md_comm_begin(MdComm *comm, const MdMessage *messages, int n);
 void md_comm_end(MdComm *comm);
 
-/* Collective. Bytes for each rank, side by side in `out` (out_bytes [size]), become those of each rank, side by side in what is
- * returned (in_bytes [size]; from md_alloc, freed with md_free). */
-void *md_comm_alltoallv(MdComm *comm, const void *out, const int64_t *out_bytes, int64_t *in_bytes);
+/* Collective. out[r], of all ranks, becomes in[this rank] of rank r. */
+void md_comm_alltoall(const MdComm *comm, const int64_t *out, int64_t *in);
+/* Collective. The rows for each rank, side by side in `out`, become those from each rank, side by side in `in`: n_out, n_in [size]. */
+void md_comm_alltoallv(MdComm *comm, const void *out, const int64_t *n_out, void *in, const int64_t *n_in,
+                       size_t row_bytes);
 
 /* Collective. The gravest status of all ranks: the one with the smallest number but MD_OK. The messages of the others go into the
  * errors of rank 0, as far as it has not got the same itself, with the name of their rank. */

@@ -19,20 +19,34 @@ MdSystem *md_system_allocate(const MdSystemPlan *plan, const double mass[MD_MAX_
     system->box = plan->box;
     system->potential = plan->potential;
     memcpy(system->mass, mass, sizeof system->mass);
-    system->position = md_alloc(3 * n, sizeof(double), "positions");
-    system->velocity = md_alloc(3 * n, sizeof(double), "velocities");
-    system->image = md_alloc(3 * n, sizeof(int32_t), "periodic images");
-    system->type = md_alloc(n, sizeof(int32_t), "types");
+#define ALLOCATE(name, number, components, what, traits)                                                               \
+    system->name = md_alloc((components)*n, sizeof *system->name, what);
+    MD_SYSTEM_COLUMNS(ALLOCATE)
+#undef ALLOCATE
     return system;
 }
 
 void md_system_destroy(MdSystem *system) {
     if (!system) return;
-    md_free(system->position);
-    md_free(system->velocity);
-    md_free(system->image);
-    md_free(system->type);
+#define FREE(name, number, components, what, traits) md_free(system->name);
+    MD_SYSTEM_COLUMNS(FREE)
+#undef FREE
     md_free(system);
+}
+
+size_t md_system_column_bytes(int column) {
+    const MdColumn *c = &md_columns[column];
+    return (size_t)c->components * (c->number == MD_NUMBER_WORD ? sizeof(MD_SYSTEM_WORD) : sizeof(MD_SYSTEM_STATE));
+}
+
+void *md_system_column(const MdSystem *system, int column) {
+#define RETURN(name, number, components, what, traits)                                                                 \
+    case MD_COLUMN_##name: return system->name;
+    switch (column) {
+        MD_SYSTEM_COLUMNS(RETURN)
+    default: md_panic("a column that no system has");
+    }
+#undef RETURN
 }
 
 MdTail md_system_tail(const MdSystem *system) {
@@ -52,13 +66,16 @@ MdTail md_system_tail(const MdSystem *system) {
 }
 
 void *md_system_collect(const MdSystem *system, const void *own, size_t row_bytes) {
-    const size_t size = (size_t)md_comm_size(system->comm);
-    int64_t *bytes = md_alloc(2 * size, sizeof *bytes, "particles of all processes");
-    memset(bytes, 0, size * sizeof *bytes);
-    bytes[0] = system->n_own * (int64_t)row_bytes;
-    void *all = md_comm_alltoallv(system->comm, own, bytes, bytes + size);
-    md_free(bytes);
-    if (md_comm_is_root(system->comm)) return all;
+    const int size = md_comm_size(system->comm);
+    const bool is_root = md_comm_is_root(system->comm);
+    int64_t *out = md_alloc(2 * (size_t)size, sizeof *out, "particles of all processes"), *in = out + size;
+    void *all = md_alloc(is_root ? (size_t)system->n_atoms : 0, row_bytes, "particles of all processes");
+    out[0] = system->n_own;
+    for (int rank = 0; is_root && rank < size; rank++)
+        in[rank] = md_block_begin(system->n_atoms, rank + 1, size) - md_block_begin(system->n_atoms, rank, size);
+    md_comm_alltoallv(system->comm, own, out, all, in, row_bytes);
+    md_free(out);
+    if (is_root) return all;
     md_free(all);
     return NULL;
 }

@@ -14,6 +14,7 @@
 #include "parallel/comm.h"
 #include "physics/box.h"
 #include "physics/form.h"
+#include "system/columns.h"
 #include "system/random.h"
 
 /* Parameters of every type pair; entry [a * n_types + b]. */
@@ -25,6 +26,12 @@ typedef struct MdPotential {
     double cutoff_max; /* over all pairs, sigma */
 } MdPotential;
 
+/* What the numbers of a column are in a system. */
+#define MD_SYSTEM_WORD                                          int32_t
+#define MD_SYSTEM_STATE                                         double
+#define MD_SYSTEM_PAIR                                          double
+#define MD_SYSTEM_FIELD(name, number, components, what, traits) MD_SYSTEM_##number *name;
+
 typedef struct MdSystem {
     int64_t n_atoms;      /* of all processes */
     int64_t first, n_own; /* ids of the rows of the arrays: first .. first + n_own - 1; one process: 0, n_atoms */
@@ -32,12 +39,16 @@ typedef struct MdSystem {
     MdBox box;
     MdPotential potential;
     double mass[MD_MAX_TYPES]; /* of each type */
-    double *position;          /* [n_own][3], sigma; in [0, length) along periodic axes */
-    double *velocity;          /* [n_own][3], sigma/tau */
-    int32_t *image;            /* [n_own][3]: unwrapped position = position + image * length */
-    int32_t *type;             /* [n_own], 0 .. n_types - 1 */
     MdRandomCost random;       /* of md_system_create */
+    /* Columns of physics/columns.def, rows in the order of ids. position: double [n_own][3], sigma; in [0, length) along periodic axes.
+     * velocity: double [n_own][3], sigma/tau. image: int32_t [n_own][3]; unwrapped position = position + image * length. type: int32_t
+     * [n_own], 0 .. n_types - 1. */
+    MD_SYSTEM_COLUMNS(MD_SYSTEM_FIELD)
 } MdSystem;
+
+/* A column that the system has, and the bytes of a row of it. */
+void *md_system_column(const MdSystem *system, int column);
+size_t md_system_column_bytes(int column);
 
 /* Names of types: the symbols of an XYZ file, Ar, Kr, ... otherwise. */
 enum { MD_TYPE_NAME_SIZE = 32 };
@@ -91,7 +102,9 @@ void *md_system_collect(const MdSystem *system, const void *own, size_t row_byte
  * all particles: the places of start = random (24 bytes, with several processes, and 16 to 20 of its search), the rows of
  * start = file (28 and more), and one byte of each where types are shuffled. */
 static inline uint64_t md_system_bytes(const MdSystemPlan *plan) {
-    return (uint64_t)md_comm_block_size(plan->comm, plan->n_atoms) * (6 * sizeof(double) + 4 * sizeof(int32_t));
+#define MD_SYSTEM_BYTES(name, number, components, what, traits) +(components) * sizeof(MD_SYSTEM_##number)
+    return (uint64_t)md_comm_block_size(plan->comm, plan->n_atoms) * (0 MD_SYSTEM_COLUMNS(MD_SYSTEM_BYTES));
+#undef MD_SYSTEM_BYTES
 }
 
 /* Parameters of all type pairs from the options of section potential, with the mixing rule, for so many types. */

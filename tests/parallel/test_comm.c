@@ -12,6 +12,7 @@
 #include "check.h"
 #include "parallel/engine.h"
 #include "parallel/launcher.h"
+#include "parallel/rows.h"
 #include "physics/split_sum.h"
 #include "thread_ranks.h"
 
@@ -51,24 +52,35 @@ static void find_values(MdComm *comm, void *argument) {
     md_comm_broadcast(comm, result->told, sizeof result->told);
 }
 
-/* Each rank sends to rank r as many numbers as their ranks make together: sender, receiver, place. */
+/* Each rank sends to rank r as many rows as their ranks make together: sender, receiver, place. They stand in any order, and others
+ * between them go nowhere. */
 static void deal(MdComm *comm, void *argument) {
+    enum { WIDTH = 3 };
     Result *result = argument;
     const int rank = md_comm_rank(comm), size = md_comm_size(comm);
-    int32_t out[MOST_RANKS * 2 * MOST_RANKS * 3], *end = out;
-    int64_t out_bytes[MOST_RANKS], in_bytes[MOST_RANKS];
-    for (int r = 0; r < size; r++) {
-        out_bytes[r] = (rank + r) * 3 * (int64_t)sizeof *out;
-        for (int k = 0; k < rank + r; k++) *end++ = rank, *end++ = r, *end++ = k;
-    }
-    int32_t *in = md_comm_alltoallv(comm, out, out_bytes, in_bytes), *next = in;
+    int32_t out[2 * MOST_RANKS * 2 * MOST_RANKS][WIDTH], to[2 * MOST_RANKS * 2 * MOST_RANKS];
+    int n = 0;
+    for (int k = 0; k < 2 * MOST_RANKS; k++)
+        for (int r = size - 1; r >= 0; r--, n++) {
+            to[n] = k < rank + r ? r : -1;
+            out[n][0] = rank, out[n][1] = r, out[n][2] = k;
+        }
+    MdDeal rows = md_deal_create(comm, to, n);
+    int32_t(*in)[WIDTH] = md_deal_rows(&rows, out, sizeof *in), (*next)[WIDTH] = in;
     result->dealt = true;
     for (int r = 0; r < size; r++) {
-        result->dealt = result->dealt && in_bytes[r] == (rank + r) * 3 * (int64_t)sizeof *in;
-        for (int k = 0; k < rank + r; k++, next += 3)
-            result->dealt = result->dealt && next[0] == r && next[1] == rank && next[2] == k;
+        result->dealt = result->dealt && rows.in[r] == rank + r;
+        for (int k = 0; k < rank + r; k++, next++)
+            result->dealt = result->dealt && next[0][0] == r && next[0][1] == rank && next[0][2] == k;
     }
+    result->dealt = result->dealt && next == in + rows.n_in;
+    int32_t(*back)[WIDTH] = md_deal_back(&rows, in, sizeof *in);
+    const int32_t none[WIDTH] = {0};
+    for (int k = 0; k < n; k++)
+        result->dealt = result->dealt && memcmp(back[k], to[k] < 0 ? none : out[k], sizeof none) == 0;
     md_free(in);
+    md_free(back);
+    md_deal_destroy(&rows);
 }
 
 static void agree(MdComm *comm, void *argument) {

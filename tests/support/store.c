@@ -66,7 +66,7 @@ bool store_load(Store *store, const WalkRun *run, const MdSystem *system) {
               load_move(&store->state, ids, n * sizeof *ids) == MD_OK;
     for (size_t i = 0; ok && i < n; i++) type[i] = system->type[ids[i]];
     store->state.loading = store->state.same_list = true;
-    store->state.type = type;
+    store->state.fixed[MD_COLUMN_type] = type;
     store->state.path = "a state in memory";
     store->state.errors = run->errors;
     store->state.begin = load_begin;

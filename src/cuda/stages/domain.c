@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cuda/stages/stages.h"
+#include "parallel/rows.h"
 
 static const double width_margin = 1 + 1e-6; /* covers the rounding of a place to its cell */
 
@@ -50,12 +51,8 @@ void cuda_domain_configure(CudaContext *context, MdComm *comm) {
     cuda_domain_set_rows(context, (int64_t)rows);
     context->room = (int)(1.1 * context->n_share + 0.1 * halo + rows) + 512;
     if (has_rooms) context->room += context->arguments.domain.inbox_room;
-    for (int k = 0; k < CUDA_SIDES; k++) {
-        int side[3];
-        md_domain_side(k, side);
-        if (k != MD_SIDE_SELF && md_domain_neighbor(&context->domain, side) >= 0)
-            context->arguments.domain.sides |= 1u << k;
-    }
+    for (int k = 0; k < CUDA_SIDES; k++)
+        if (md_sides_rank(&context->domain, k) >= 0) context->arguments.domain.sides |= 1u << k;
 }
 
 void cuda_domain_set_rows(CudaContext *context, int64_t n) {

@@ -17,52 +17,15 @@
 
 #include "base/clock.h"
 #include "cuda/stages/stages.h"
+#include "parallel/rows.h"
 
 static bool is_direct(const CudaContext *context) { return context->config.parallel_transport == MD_TRANSPORT_DIRECT; }
 
 static bool is_by_nccl(const CudaContext *context) { return context->config.parallel_transport == MD_TRANSPORT_NCCL; }
 
-static int rank_on(const CudaContext *context, int k) {
-    int side[3];
-    md_domain_side(k, side);
-    return md_domain_neighbor(&context->domain, side);
-}
-
 static bool has_side(const CudaContext *context, int k) { return (context->arguments.domain.sides >> k & 1u) != 0; }
 
-/* Rows of `bytes` for each side from out[k] on, and from each side to in[k] on; there are as many as the next one is further. Two ranks
- * may be neighbours on several sides: the tag is the side of the sender. */
-static void exchange(CudaContext *context, void *out, const int32_t *out_first, void *in, const int32_t *in_first,
-                     size_t bytes) {
-    MdMessage messages[2 * CUDA_SIDES];
-    int n = 0;
-    for (int k = 0; k < CUDA_SIDES; k++) {
-        if (!has_side(context, k)) continue;
-        const int rank = rank_on(context, k);
-        const int64_t out_bytes = (out_first[k + 1] - out_first[k]) * (int64_t)bytes,
-                      in_bytes = (in_first[k + 1] - in_first[k]) * (int64_t)bytes;
-        char *out_rows = (char *)out + out_first[k] * bytes, *in_rows = (char *)in + in_first[k] * bytes;
-        messages[n++] = (MdMessage){.rank = rank, .tag = CUDA_SIDES - 1 - k, .data = in_rows, .bytes = in_bytes};
-        messages[n++] = (MdMessage){.rank = rank, .tag = k, .is_sent = true, .data = out_rows, .bytes = out_bytes};
-    }
-    md_comm_begin(context->comm, messages, n);
-    md_comm_end(context->comm);
-}
-
-/* One of each side. */
-static void exchange_each(CudaContext *context, void *out, void *in, size_t bytes) {
-    int32_t first[CUDA_SIDES + 1];
-    for (int k = 0; k <= CUDA_SIDES; k++) first[k] = k;
-    exchange(context, out, first, in, first, bytes);
-}
-
-/* Of counts by side the first of each, and the sum. */
-static void add_up(const int32_t counts[CUDA_SIDES], int32_t first[CUDA_SIDES + 1]) {
-    first[0] = 0;
-    for (int k = 0; k < CUDA_SIDES; k++) first[k + 1] = first[k] + counts[k];
-}
-
-/* Rows of `bytes` of all sides, by NCCL: as above, in a group of messages that is open. Two ranks that are neighbours on several sides
+/* Rows of `bytes` of all sides, by NCCL: as md_sides_exchange, in a group of messages that is open. Two ranks that are neighbours on several sides
  * send and receive in the order of the sender's sides. */
 static void post(CudaContext *context, const void *out, const int32_t *out_first, void *in, const int32_t *in_first,
                  size_t bytes) {
@@ -71,11 +34,11 @@ static void post(CudaContext *context, const void *out, const int32_t *out_first
         const int from = CUDA_SIDES - 1 - k, n_out = out_first[k + 1] - out_first[k],
                   n_in = in_first[from + 1] - in_first[from];
         if (has_side(context, k) && n_out > 0)
-            cuda_nccl_send(nccl, (const char *)out + out_first[k] * bytes, (size_t)n_out * bytes, rank_on(context, k),
-                           context->stream);
+            cuda_nccl_send(nccl, (const char *)out + out_first[k] * bytes, (size_t)n_out * bytes,
+                           md_sides_rank(&context->domain, k), context->stream);
         if (has_side(context, from) && n_in > 0)
-            cuda_nccl_receive(nccl, (char *)in + in_first[from] * bytes, (size_t)n_in * bytes, rank_on(context, from),
-                              context->stream);
+            cuda_nccl_receive(nccl, (char *)in + in_first[from] * bytes, (size_t)n_in * bytes,
+                              md_sides_rank(&context->domain, from), context->stream);
     }
 }
 
@@ -110,7 +73,7 @@ static void fit_rooms(CudaContext *context, const int32_t *first, int32_t *room_
         rooms[k] = (n + n / 8 + 64) / CUDA_ROOM_UNIT * CUDA_ROOM_UNIT;
         change = true;
     }
-    add_up(rooms, room_first);
+    md_sides_add_up(rooms, room_first);
     context->arguments.domain.n_rooms += change;
 }
 
@@ -120,9 +83,9 @@ static void trade_counts(CudaContext *context) {
     int32_t in[CUDA_SIDES] = {0};
     issue_border(context, 0);
     cuda_domain_download(context);
-    exchange_each(context, table->n_border, in, sizeof *in);
-    add_up(table->n_border, table->out);
-    add_up(in, table->in);
+    md_sides_exchange_each(context->comm, &context->domain, table->n_border, in, sizeof *in);
+    md_sides_add_up(table->n_border, table->out);
+    md_sides_add_up(in, table->in);
     if (!is_by_nccl(context)) return;
     fit_rooms(context, table->out, table->room_out);
     fit_rooms(context, table->in, table->room_in);
@@ -169,7 +132,8 @@ static void send_by_host(CudaContext *context) {
     CUDA_CHECK(cudaMemcpyAsync(context->halo.h_out, context->arguments.domain.rows,
                                (size_t)table->out[CUDA_SIDES] * row, cudaMemcpyDefault, context->stream));
     cuda_wait_stream(context, "wait: copies");
-    exchange(context, context->halo.h_out, table->out, context->halo.h_in, table->in, row);
+    md_sides_exchange(context->comm, &context->domain, context->halo.h_out, table->out, context->halo.h_in, table->in,
+                      row);
     CUDA_CHECK(cudaMemcpyAsync(context->arguments.domain.rows_in, context->halo.h_in,
                                (size_t)table->in[CUDA_SIDES] * row, cudaMemcpyDefault, context->stream));
 }
@@ -186,7 +150,7 @@ static void send_direct(CudaContext *context) {
         own[k].to = table->row_in[k];
         own[k].most = row_most(context, k);
     }
-    exchange_each(context, own, other, sizeof *own);
+    md_sides_exchange_each(context->comm, &context->domain, own, other, sizeof *own);
     for (int k = 0; k < CUDA_SIDES; k++) {
         table->row_to[k] = other[k].to;
         table->row_most[k] = other[k].most;
@@ -294,8 +258,10 @@ static void update_by_host(CudaContext *context, int copy) {
     CUDA_CHECK(
         cudaMemcpyAsync(context->halo.h_moved_sq, moved_sq, sizeof *moved_sq, cudaMemcpyDefault, context->stream));
     cuda_wait_stream(context, "wait: places");
-    if (is_staged) exchange(context, context->halo.h_out, table->out, context->halo.h_in, table->in, row);
-    else exchange(context, sent, table->out, position, table->in, row);
+    if (is_staged)
+        md_sides_exchange(context->comm, &context->domain, context->halo.h_out, table->out, context->halo.h_in,
+                          table->in, row);
+    else md_sides_exchange(context->comm, &context->domain, sent, table->out, position, table->in, row);
     if (context->facts.checks_on_device) agree(context, moved_sq);
     if (n_in > 0 && is_staged)
         CUDA_CHECK(

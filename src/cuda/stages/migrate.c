@@ -1,33 +1,12 @@
 /* Stage migrate, host side; the kernels stand in kernels/migrate.cu. */
-#include <string.h>
-
 #include "base/memory.h"
 #include "cuda/stages/stages.h"
-
-/* Rows that have left, in `rows`, by the rank that they go to: from md_alloc. */
-static char *sort_by_rank(const CudaContext *context, const char *rows, const int32_t *rank, int n, int64_t *bytes) {
-    const size_t row = cuda_domain_row_bytes(context);
-    const int size = md_comm_size(context->comm);
-    char *sorted = md_alloc((size_t)n, row, "atoms that leave"), *next = sorted;
-    for (int to = 0; to < size; to++) {
-        const char *begin = next;
-        for (int k = 0; k < n; k++) {
-            if (rank[k] != to) continue;
-            memcpy(next, rows + (size_t)k * row, row);
-            next += row;
-        }
-        bytes[to] = next - begin;
-    }
-    return sorted;
-}
+#include "parallel/rows.h"
 
 /* Sends the first n of those that leave, and returns those that come, from md_alloc. */
 static char *trade(CudaContext *context, int n, int *n_in) {
     const size_t row = cuda_domain_row_bytes(context);
     const CudaDomain *domain = &context->arguments.domain;
-    const int size = md_comm_size(context->comm);
-    int64_t *out_bytes = md_alloc(2 * (size_t)size, sizeof *out_bytes, "atoms that leave"),
-            *in_bytes = out_bytes + size;
     int32_t *rank = md_alloc((size_t)n, sizeof *rank, "atoms that leave");
     if (n > 0) {
         CUDA_CHECK(
@@ -36,13 +15,11 @@ static char *trade(CudaContext *context, int n, int *n_in) {
             cudaMemcpyAsync(rank, domain->destination, (size_t)n * sizeof *rank, cudaMemcpyDefault, context->stream));
         cuda_wait_stream(context, "wait: atoms that leave");
     }
-    char *out = sort_by_rank(context, context->halo.h_out, rank, n, out_bytes);
-    char *in = md_comm_alltoallv(context->comm, out, out_bytes, in_bytes);
-    *n_in = 0;
-    for (int from = 0; from < size; from++) *n_in += (int)(in_bytes[from] / (int64_t)row);
-    md_free(out);
+    MdDeal deal = md_deal_create(context->comm, rank, n);
+    char *in = md_deal_rows(&deal, context->halo.h_out, row);
+    *n_in = (int)deal.n_in;
+    md_deal_destroy(&deal);
     md_free(rank);
-    md_free(out_bytes);
     return in;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cuda/stages/stages.h"
+#include "parallel/rows.h"
 
 _Static_assert(sizeof(CudaMailbox) <= CUDA_MAILBOX_BYTES, "the inbox is behind it");
 
@@ -50,10 +51,7 @@ static void map_rank(CudaContext *context, int rank, const Exported *exported) {
     if (context->arguments.domain.frame_rows && context->arguments.domain.n_ids > 0)
         set_frame(context, rank, map(context, &exported->frame), exported->room);
     for (int k = 0; k < CUDA_SIDES; k++) {
-        int side[3];
-        md_domain_side(k, side);
-        if ((context->arguments.domain.sides >> k & 1u) == 0 || md_domain_neighbor(&context->domain, side) != rank)
-            continue;
+        if (md_sides_rank(&context->domain, k) != rank) continue;
         if (!position) position = map(context, &exported->position);
         if (!rows) rows = map(context, &exported->rows);
         if (!done && context->facts.queues) done = map(context, &exported->done);

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/range.h"
 #include "cuda/stages/array_table.h"
+#include "parallel/rows.h"
 
 /* Of the whole box. Without gaps: its bytes go into the file. */
 typedef struct ListState {
@@ -134,68 +135,6 @@ static void import(CudaContext *context, CudaKernelId kernel, const void *host, 
     CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* host and staging are used again */
 }
 
-/* Types, masses, images and ids in the order of the file. *ids: for the caller to free. */
-static MdStatus load_tags(CudaContext *context, MdState *state, int32_t **ids) {
-    const size_t n = (size_t)context->n_own;
-    int32_t *words = md_alloc(3 * n, sizeof *words, "restart file");
-    CudaTag *tags = md_alloc(n, sizeof *tags, "restart file");
-    *ids = md_alloc(n, sizeof **ids, "restart file");
-    MdStatus status = md_state_array(state, "id", *ids, sizeof **ids, context->n_own);
-    if (status == MD_OK) {
-        import(context, CUDA_K_gather_import_types, state->type, n * sizeof *state->type);
-        status = md_state_array(state, "image", words, 3 * sizeof *words, context->n_own);
-    }
-    for (size_t i = 0; status == MD_OK && i < n; i++)
-        tags[i] = (CudaTag){words[3 * i], words[3 * i + 1], words[3 * i + 2], (*ids)[i]};
-    if (status == MD_OK) {
-        CUDA_CHECK(
-            cudaMemcpyAsync(context->arguments.now.tag, tags, n * sizeof *tags, cudaMemcpyDefault, context->stream));
-        CUDA_CHECK(cudaStreamSynchronize(context->stream));
-        context->places_stale = true;
-    }
-    md_free(words);
-    md_free(tags);
-    return status;
-}
-
-/* row: of each particle in memory its row in the file; NULL: they are in the same order. */
-static void order_by(const int32_t *row, int64_t n, double *rows) {
-    if (!row) return;
-    double *ordered = md_alloc(3 * (size_t)n, sizeof *ordered, "restart file");
-    for (int64_t i = 0; i < n; i++) memcpy(ordered + 3 * i, rows + 3 * (int64_t)row[i], 3 * sizeof *rows);
-    memcpy(rows, ordered, 3 * (size_t)n * sizeof *rows);
-    md_free(ordered);
-}
-
-static MdStatus load_raw(CudaContext *context, MdState *state, int which, const int32_t *row, double *rows) {
-    MdStatus status = md_state_rows(state, raw_names[which], rows, context->n_own, raw_size(context, which));
-    if (status != MD_OK) return status;
-    order_by(row, context->n_own, rows);
-    context->arguments.raw_quantity = which;
-    import(context, CUDA_K_gather_import_raw, rows, raw_bytes(context));
-    context->has_forces = which == CUDA_RAW_FORCE;
-    return MD_OK;
-}
-
-/* The list was made again from its places. Several processes that have saved them have had them in another order: what is
- * still to come from the file goes where the particles are now. From md_alloc; NULL: in the order of the file. */
-static int32_t *find_order(CudaContext *context, const int32_t *ids) {
-    const size_t n = (size_t)context->n_own;
-    CudaTag *tags = md_alloc(n, sizeof *tags, "restart file");
-    int32_t *row_of = md_alloc(n, sizeof *row_of, "restart file"), *row = md_alloc(n, sizeof *row, "restart file");
-    bool same = true;
-    cuda_memory_download(context, tags, context->arguments.now.tag, n * sizeof *tags);
-    for (size_t i = 0; i < n; i++) row_of[ids[i]] = (int32_t)i;
-    for (size_t i = 0; i < n; i++) {
-        row[i] = row_of[tags[i].id];
-        same = same && tags[i].id == ids[i];
-    }
-    md_free(tags);
-    md_free(row_of);
-    if (same) md_free(row);
-    return same ? NULL : row;
-}
-
 /* Of the list that was made again: what the next one goes by. Steps of this context begin with 0. */
 static void set_age(CudaContext *context, int64_t age) {
     const long long built_step = -age;
@@ -300,164 +239,196 @@ static MdStatus make_list(CudaContext *context, const ListState *list, const Cud
     return status;
 }
 
-static MdStatus load_list(CudaContext *context, MdState *state, const int32_t *ids, double *rows, int32_t **row) {
-    ListState list;
-    MdStatus status = read_list(context, state, &list);
-    if (status == MD_OK) status = load_raw(context, state, CUDA_RAW_REFERENCE, NULL, rows);
-    if (status != MD_OK) return status;
-    const CudaGrid grid = grid_of(context, &list);
-    status = make_list(context, &list, &grid, rows);
-    if (status == MD_OK) *row = find_order(context, ids);
+/* --- the rows of the file, on their way to where the particles are ---------------------------------------------------------- */
+
+typedef struct Loading {
+    CudaContext *context;
+    MdState *state;
+    int64_t n_rows;     /* that this process reads */
+    const MdDeal *deal; /* several processes: to where the list of the particle is made; NULL: they stay */
+    int32_t *ids;       /* of the particles as they came */
+    int32_t *row;       /* of each particle in memory the one of these that it is; NULL: they are in the same order */
+} Loading;
+
+/* From md_alloc, for each particle in memory. Collective: status, of the reading of rows, becomes that of all. */
+static void *arrive(const Loading *l, MdStatus *status, void *rows, size_t bytes) {
+    void *arrived = rows;
+    if (l->deal) {
+        *status = cuda_domain_agree(l->context, *status);
+        arrived = *status == MD_OK ? md_deal_rows(l->deal, rows, bytes) : NULL;
+        md_free(rows);
+    }
+    if (!l->row || *status != MD_OK) return arrived;
+    const size_t n = (size_t)l->context->n_own;
+    char *ordered = md_alloc(n, bytes, "restart file");
+    for (size_t i = 0; i < n; i++) memcpy(ordered + i * bytes, (char *)arrived + (size_t)l->row[i] * bytes, bytes);
+    md_free(arrived);
+    return ordered;
+}
+
+static void *read_words(const Loading *l, int column, MdStatus *status) {
+    const size_t bytes = md_column_bytes(column, l->context->config.run_precision);
+    void *rows = md_alloc((size_t)l->n_rows, bytes, "restart file");
+    if (*status == MD_OK) *status = md_state_array(l->state, md_columns[column].name, rows, bytes, l->n_rows);
+    return arrive(l, status, rows, bytes);
+}
+
+static double *read_raw(const Loading *l, int which, MdStatus *status) {
+    double *rows = md_alloc(3 * (size_t)l->n_rows, sizeof *rows, "restart file");
+    if (*status == MD_OK)
+        *status = md_state_rows(l->state, raw_names[which], rows, l->n_rows, raw_size(l->context, which));
+    return arrive(l, status, rows, 3 * sizeof *rows);
+}
+
+static int32_t *take_types(const Loading *l, MdStatus *status) {
+    int32_t *types = md_alloc((size_t)l->n_rows, sizeof *types, "restart file");
+    memcpy(types, l->state->fixed[MD_COLUMN_type], (size_t)l->n_rows * sizeof *types);
+    return arrive(l, status, types, sizeof *types);
+}
+
+static void import_raw(CudaContext *context, int which, const double *rows) {
+    context->arguments.raw_quantity = which;
+    import(context, CUDA_K_gather_import_raw, rows, raw_bytes(context));
+}
+
+static MdStatus load_raw(const Loading *l, int which) {
+    MdStatus status = MD_OK;
+    double *rows = read_raw(l, which, &status);
+    if (status == MD_OK) import_raw(l->context, which, rows);
+    md_free(rows);
+    l->context->has_forces = status == MD_OK && which == CUDA_RAW_FORCE;
     return status;
 }
 
-/* --- in, several processes: each reads a part of the file, and sends each particle to where its list is made ------------ */
+/* Types, masses, images and ids, before the others. */
+static MdStatus load_tags(Loading *l) {
+    CudaContext *context = l->context;
+    const size_t n = (size_t)context->n_own;
+    MdStatus status = MD_OK;
+    l->ids = read_words(l, MD_COLUMN_id, &status);
+    int32_t(*images)[3] = read_words(l, MD_COLUMN_image, &status), *types = take_types(l, &status);
+    CudaTag *tags = md_alloc(n, sizeof *tags, "restart file");
+    for (size_t i = 0; status == MD_OK && i < n; i++)
+        tags[i] = (CudaTag){images[i][0], images[i][1], images[i][2], l->ids[i]};
+    if (status == MD_OK) {
+        import(context, CUDA_K_gather_import_types, types, n * sizeof *types);
+        CUDA_CHECK(
+            cudaMemcpyAsync(context->arguments.now.tag, tags, n * sizeof *tags, cudaMemcpyDefault, context->stream));
+        CUDA_CHECK(cudaStreamSynchronize(context->stream));
+        context->places_stale = true;
+    }
+    md_free(images);
+    md_free(types);
+    md_free(tags);
+    return status;
+}
 
-typedef struct Restored {
-    double raw[CUDA_RAW_REFERENCE + 1][3];
-    int32_t image[3], id, type;
-} Restored;
+/* An id, and where it stands. */
+typedef struct Found {
+    int32_t id, row;
+} Found;
 
 static int by_id(const void *one, const void *other) {
-    const int32_t a = ((const Restored *)one)->id, b = ((const Restored *)other)->id;
+    const int32_t a = ((const Found *)one)->id, b = ((const Found *)other)->id;
     return (a > b) - (a < b);
 }
 
-/* The rows of the file that are this one's to read. */
-static MdStatus read_rows(CudaContext *context, MdState *state, Restored *rows, ListState *list) {
-    const int64_t n = context->n_own;
-    int32_t *words = md_alloc(3 * (size_t)n, sizeof *words, "restart file");
-    double *numbers = md_alloc(3 * (size_t)n, sizeof *numbers, "restart file");
-    MdStatus status = read_list(context, state, list);
-    if (status == MD_OK) status = md_state_array(state, "id", words, sizeof *words, n);
-    for (int64_t i = 0; status == MD_OK && i < n; i++) rows[i].id = words[i];
-    if (status == MD_OK) status = md_state_array(state, "image", words, 3 * sizeof *words, n);
-    for (int64_t i = 0; status == MD_OK && i < n; i++) {
-        memcpy(rows[i].image, words + 3 * i, sizeof rows[i].image);
-        rows[i].type = state->type[i];
+/* The list was made again from its places. Several processes that have saved them have had them in another order: what is
+ * still to come from the file goes where the particles are now. */
+static void find_order(Loading *l) {
+    const size_t n = (size_t)l->context->n_own;
+    CudaTag *tags = md_alloc(n, sizeof *tags, "restart file");
+    Found *found = md_alloc(n, sizeof *found, "restart file");
+    bool same = true;
+    cuda_memory_download(l->context, tags, l->context->arguments.now.tag, n * sizeof *tags);
+    for (size_t i = 0; i < n; i++) {
+        found[i] = (Found){l->ids[i], (int32_t)i};
+        same = same && tags[i].id == l->ids[i];
     }
-    for (int which = CUDA_RAW_POSITION; which <= CUDA_RAW_REFERENCE && status == MD_OK; which++) {
-        status = md_state_rows(state, raw_names[which], numbers, n, raw_size(context, which));
-        for (int64_t i = 0; status == MD_OK && i < n; i++)
-            memcpy(rows[i].raw[which], numbers + 3 * i, sizeof rows[i].raw[which]);
+    if (!same) {
+        l->row = md_alloc(n, sizeof *l->row, "restart file");
+        qsort(found, n, sizeof *found, by_id);
+        for (size_t i = 0; i < n; i++) {
+            const Found wanted = {.id = tags[i].id}, *row = bsearch(&wanted, found, n, sizeof *found, by_id);
+            md_require(row != NULL); /* a process has its atoms before it makes its list, and nobody leaves */
+            l->row[i] = row->row;
+        }
     }
-    md_free(words);
-    md_free(numbers);
-    return status;
+    md_free(found);
+    md_free(tags);
 }
 
-/* To the owners of their places of the last build: from md_alloc, with *n of them. */
-static Restored *deal_rows(CudaContext *context, const Restored *rows, const CudaGrid *grid, int64_t *n) {
-    const int size = md_comm_size(context->comm);
-    int64_t *bytes = md_alloc(2 * (size_t)size, sizeof *bytes, "restart file"), n_sorted = 0;
+/* Several processes: each reads a part of the file, and sends each particle to where its list is made, by its place of the last
+ * build. There is room for those that come. */
+static MdStatus deal_rows(CudaContext *context, const CudaGrid *grid, const double *places, MdDeal *deal) {
     int32_t *owner = md_alloc((size_t)context->n_own, sizeof *owner, "restart file");
-    Restored *sorted = md_alloc((size_t)context->n_own, sizeof *sorted, "restart file");
-    for (int i = 0; i < context->n_own; i++)
-        owner[i] = cuda_domain_owner(context, grid, rows[i].raw[CUDA_RAW_REFERENCE]);
-    for (int rank = 0; rank < size; rank++)
-        for (int i = 0; i < context->n_own; i++) {
-            if (owner[i] != rank) continue;
-            sorted[n_sorted++] = rows[i];
-            bytes[rank] += (int64_t)sizeof *sorted;
-        }
-    Restored *own = md_comm_alltoallv(context->comm, sorted, bytes, bytes + size);
-    *n = 0;
-    for (int rank = 0; rank < size; rank++) *n += bytes[size + rank] / (int64_t)sizeof *own;
-    md_free(sorted);
+    for (int i = 0; i < context->n_own; i++) owner[i] = cuda_domain_owner(context, grid, places + 3 * (int64_t)i);
+    *deal = md_deal_create(context->comm, owner, context->n_own);
     md_free(owner);
-    md_free(bytes);
-    return own;
-}
-
-/* Types, masses, images and ids. */
-static void import_tags(CudaContext *context, const Restored *rows) {
-    const size_t n = (size_t)context->n_own;
-    int32_t *types = md_alloc(n, sizeof *types, "restart file");
-    CudaTag *tags = md_alloc(n, sizeof *tags, "restart file");
-    for (size_t i = 0; i < n; i++) {
-        types[i] = rows[i].type;
-        tags[i] = (CudaTag){rows[i].image[0], rows[i].image[1], rows[i].image[2], rows[i].id};
-    }
-    import(context, CUDA_K_gather_import_types, types, n * sizeof *types);
-    CUDA_CHECK(cudaMemcpyAsync(context->arguments.now.tag, tags, n * sizeof *tags, cudaMemcpyDefault, context->stream));
-    CUDA_CHECK(cudaStreamSynchronize(context->stream));
-    md_free(types);
-    md_free(tags);
-}
-
-static void pick(const Restored *rows, int which, int64_t n, double *numbers) {
-    for (int64_t i = 0; i < n; i++) memcpy(numbers + 3 * i, rows[i].raw[which], sizeof rows[i].raw[which]);
-}
-
-/* The rows as the particles are in memory now. */
-static void order_rows(CudaContext *context, Restored *rows) {
-    const size_t n = (size_t)context->n_own;
-    CudaTag *tags = md_alloc(n, sizeof *tags, "restart file");
-    Restored *ordered = md_alloc(n, sizeof *ordered, "restart file");
-    qsort(rows, n, sizeof *rows, by_id);
-    cuda_memory_download(context, tags, context->arguments.now.tag, n * sizeof *tags);
-    for (size_t i = 0; i < n; i++) {
-        const Restored wanted = {.id = tags[i].id}, *row = bsearch(&wanted, rows, n, sizeof *rows, by_id);
-        md_require(row != NULL); /* it has its atoms before it makes its list, and nobody leaves */
-        ordered[i] = *row;
-    }
-    memcpy(rows, ordered, n * sizeof *rows);
-    md_free(ordered);
-    md_free(tags);
-}
-
-static MdStatus import_rows(CudaContext *context, Restored *rows, const ListState *list, const CudaGrid *grid) {
-    double *numbers = md_alloc(1, raw_bytes(context), "restart file");
-    import_tags(context, rows);
-    pick(rows, CUDA_RAW_REFERENCE, context->n_own, numbers);
-    const MdStatus status = make_list(context, list, grid, numbers);
-    if (status == MD_OK) order_rows(context, rows);
-    for (int which = CUDA_RAW_POSITION; which <= CUDA_RAW_FORCE && status == MD_OK; which++) {
-        pick(rows, which, context->n_own, numbers);
-        context->arguments.raw_quantity = which;
-        import(context, CUDA_K_gather_import_raw, numbers, raw_bytes(context));
-    }
-    context->has_forces = true;
-    context->halo.is_stale = true;
-    md_free(numbers);
+    const bool grows = deal->n_in > context->room;
+    const bool released = cuda_peers_release(context, grows);
+    const MdStatus status =
+        cuda_peers_take(context, released, grows ? cuda_memory_grow_atoms(context, deal->n_in) : MD_OK);
+    if (status == MD_OK) cuda_domain_set_own(context, deal->n_in);
     return status;
 }
 
-static MdStatus load_domain(CudaContext *context, MdState *state) {
-    ListState list;
-    Restored *rows = md_alloc((size_t)context->n_own, sizeof *rows, "restart file"), *own = NULL;
-    MdStatus status = cuda_domain_agree(context, read_rows(context, state, rows, &list));
+static MdStatus load_particles(Loading *l) {
+    MdStatus status = MD_OK;
+    for (int which = CUDA_RAW_POSITION; which <= CUDA_RAW_FORCE && status == MD_OK; which++)
+        status = load_raw(l, which);
+    return status;
+}
+
+/* Particles where their list is made, the list, and then what they are at this step. places: of the rows, at the last build; from
+ * md_alloc. */
+static MdStatus load_by_list(Loading *l, const ListState *list, double *places) {
+    CudaContext *context = l->context;
+    const CudaGrid grid = grid_of(context, list);
+    MdDeal deal = {0};
+    MdStatus status = MD_OK;
+    if (context->comm) {
+        status = deal_rows(context, &grid, places, &deal);
+        l->deal = &deal;
+        places = arrive(l, &status, places, 3 * sizeof *places);
+    }
+    if (status == MD_OK) status = load_tags(l);
     if (status == MD_OK) {
-        const CudaGrid grid = grid_of(context, &list);
-        int64_t n;
-        own = deal_rows(context, rows, &grid, &n);
-        const bool grows = n > context->room;
-        const bool released = cuda_peers_release(context, grows);
-        if (grows) status = cuda_memory_grow_atoms(context, n);
-        status = cuda_peers_take(context, released, status);
-        if (status == MD_OK) {
-            cuda_domain_set_own(context, n);
-            status = import_rows(context, own, &list, &grid);
-        }
+        import_raw(context, CUDA_RAW_REFERENCE, places);
+        context->has_forces = false;
+        status = cuda_domain_agree(context, make_list(context, list, &grid, places));
     }
-    md_free(own);
-    md_free(rows);
+    if (status == MD_OK) find_order(l);
+    if (status == MD_OK) status = load_particles(l);
+    context->halo.is_stale = true;
+    md_deal_destroy(&deal);
+    md_free(places);
     return status;
+}
+
+static MdStatus load_with_list(Loading *l) {
+    ListState list;
+    MdStatus status = read_list(l->context, l->state, &list);
+    double *places = read_raw(l, CUDA_RAW_REFERENCE, &status);
+    status = cuda_domain_agree(l->context, status);
+    if (status == MD_OK) return load_by_list(l, &list, places);
+    md_free(places);
+    return status;
+}
+
+/* The list is made anew afterwards. */
+static MdStatus load_without_list(Loading *l) {
+    const MdStatus status = load_tags(l);
+    return status == MD_OK ? load_particles(l) : status;
 }
 
 MdStatus cuda_state_load(CudaContext *context, MdState *state) {
-    if (context->comm && state->same_list) return load_domain(context, state);
-    double *rows = md_alloc(1, raw_bytes(context), "restart file");
-    int32_t *ids = NULL, *row = NULL;
+    Loading loading = {.context = context, .state = state, .n_rows = context->n_own};
     cuda_memory_begin(context, CUDA_FORCES);
     cuda_memory_begin(context, CUDA_STAGING);
-    MdStatus status = load_tags(context, state, &ids);
-    if (status == MD_OK && state->same_list) status = load_list(context, state, ids, rows, &row);
-    for (int which = CUDA_RAW_POSITION; which <= CUDA_RAW_FORCE && status == MD_OK; which++)
-        status = load_raw(context, state, which, row, rows);
+    const MdStatus status = state->same_list ? load_with_list(&loading) : load_without_list(&loading);
     cuda_memory_end(context, CUDA_STAGING);
-    md_free(rows);
-    md_free(ids);
-    md_free(row);
+    md_free(loading.ids);
+    md_free(loading.row);
     return status;
 }

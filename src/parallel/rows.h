@@ -1,0 +1,42 @@
+/* Rows of bytes between ranks: each to the rank that it is for, or to the ranks on the sides of a domain. */
+#ifndef MD_PARALLEL_ROWS_H
+#define MD_PARALLEL_ROWS_H
+
+#include "parallel/comm.h"
+#include "parallel/domain.h"
+
+/* Which rows go to which rank. Rows of any size go the same way, as often as they are sent. */
+typedef struct MdDeal {
+    MdComm *comm;
+    int64_t n, n_out, n_in; /* rows here; those of them that go somewhere; rows that come */
+    int32_t *order;    /* [n_out] their numbers: those for rank 0 first, each in the order in which it stands here */
+    int64_t *out, *in; /* [ranks] how many go to a rank, and come from it */
+} MdDeal;
+
+/* to [n]: the rank of each row; -1: it goes nowhere. Collective, as all that send. */
+MdDeal md_deal_create(MdComm *comm, const int32_t *to, int64_t n);
+void md_deal_destroy(MdDeal *deal);
+
+/* rows [n]. Returns those that come [n_in], in the order of ranks, from md_alloc. */
+void *md_deal_rows(const MdDeal *deal, const void *rows, size_t row_bytes);
+/* The same of rows that stand in deal->order: [n_out]. */
+void *md_deal_ordered(const MdDeal *deal, const void *rows, size_t row_bytes);
+/* Rows of those that came [n_in], back to where these were from. Returns them as they stood there [n], from md_alloc; zeros
+ * for a row that went nowhere. */
+void *md_deal_back(const MdDeal *deal, const void *rows, size_t row_bytes);
+
+/* The rank that has copies of atoms on a side, and sends copies from there; -1: there is none. */
+int md_sides_rank(const MdDomain *domain, int side);
+
+/* Starts messages: rows out_first[k] to out_first[k + 1] - 1 of `out` go to the rank on side k, and those from there become rows
+ * in_first[k] to in_first[k + 1] - 1 of `in`. md_comm_end ends them. */
+void md_sides_begin(MdComm *comm, const MdDomain *domain, const void *out, const int32_t out_first[MD_N_SIDES + 1],
+                    void *in, const int32_t in_first[MD_N_SIDES + 1], size_t row_bytes);
+void md_sides_exchange(MdComm *comm, const MdDomain *domain, const void *out, const int32_t out_first[MD_N_SIDES + 1],
+                       void *in, const int32_t in_first[MD_N_SIDES + 1], size_t row_bytes);
+/* One row of each side: out [MD_N_SIDES], in [MD_N_SIDES]. */
+void md_sides_exchange_each(MdComm *comm, const MdDomain *domain, const void *out, void *in, size_t row_bytes);
+/* first[k]: the sum of the counts of the sides before k. */
+void md_sides_add_up(const int32_t counts[MD_N_SIDES], int32_t first[MD_N_SIDES + 1]);
+
+#endif
