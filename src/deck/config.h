@@ -7,6 +7,9 @@
 
 #include "deck/choices.h"
 
+/* Of all numbers, in and out: reduced units, by the name that LAMMPS has for them. */
+#define MD_UNIT_STYLE "lj"
+
 #define MD_AUTO_INT INT64_MIN
 #define MD_MAX_LIST 64 /* entries of a list option */
 

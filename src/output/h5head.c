@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/version.h"
+#include "deck/config.h"
 #include "output/h5file.h"
 
 static void write_creator(MdH5Calls *calls, hid_t file) {
@@ -126,7 +127,7 @@ static void write_parameters(MdH5Calls *calls, const MdH5md *file) {
     md_h5_put_ints(calls, file->file, group, "dimension", 0, &spec->box.dimension);
     md_h5_put_ints(calls, file->file, group, "n_restarts", 0, &file->n_restarts);
     md_h5_put_text(calls, file->file, group, "run_id", spec->run_id);
-    md_h5_put_text(calls, file->file, group, "unit_style", "lj");
+    md_h5_put_text(calls, file->file, group, "unit_style", MD_UNIT_STYLE);
     md_h5_put_text(calls, file->file, group, "positions", spec->unwrapped ? "unwrapped" : "wrapped");
     md_h5_put_text(calls, file->file, "parameters/mdmini/deck", NULL, spec->deck);
     md_h5_put_text(calls, file->file, "parameters/mdmini/provenance", NULL, spec->provenance);

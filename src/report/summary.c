@@ -285,6 +285,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     char *precision = md_deck_value_text(r->deck, MD_OPTION_run_precision);
     md_json_text(json, "precision", precision);
     free(precision);
+    md_json_text(json, "unit_style", MD_UNIT_STYLE);
     write_last_row(json, &r->history);
     write_averages(json, &r->history);
     write_tail(json, r);
