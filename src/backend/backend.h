@@ -20,10 +20,6 @@
 #include "physics/thermo.h"
 #include "system/system.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct MdMemory {
     uint64_t host_bytes, device_bytes;
 } MdMemory;
@@ -291,7 +287,4 @@ uint64_t md_frame_bytes(int64_t n_atoms, unsigned quantities, int precision);
 /* What happened between two readings: counts and times of after less those of before. */
 void md_statistics_subtract(MdStatistics *after, const MdStatistics *before);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,10 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { MD_MAX_DEVICE_FACTS = 48, MD_DEVICE_TEXT = 256 };
 
 typedef struct MdDeviceFact {
@@ -31,7 +27,4 @@ void md_describe_number(MdDescription *description, const char *key, const char 
 void md_describe_three(MdDescription *description, const char *key, const char *what, const int64_t numbers[3]);
 void md_describe_yes(MdDescription *description, const char *key, const char *what, bool is_so);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 #include "parallel/comm.h"
 #include "parallel/domain.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* For resolve: parallel.grid, which is one of these processes, for a system of this shape. */
 MdStatus md_ranks_resolve_grid(MdConfig *config, const MdComm *comm, const MdDomainShape *shape, MdChoices *choices,
                                MdErrors *errors);
@@ -52,7 +48,4 @@ void md_ranks_send_frame(MdComm *comm, const MdPart *part, int64_t n_all, bool b
 /* Of the arrays of a frame that are not NULL. */
 unsigned md_frame_quantities(const MdFrame *frame);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -31,10 +31,6 @@
 
 #include "base/trace.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct MdRingSpec {
     int n_slots, n_frames; /* frame buffers; 0: there are only sums */
     unsigned quantities;   /* that a frame can have, MD_FRAME_... */
@@ -101,7 +97,4 @@ int64_t md_ring_wait(MdRing *ring, int slot);
 bool md_ring_arrive(MdRing *ring, const MdOutputRequest *request, int64_t issue, const long long *arrived);
 void md_ring_give_back(MdRing *ring, bool written); /* the first slot; not written: dropped. With the mutex */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

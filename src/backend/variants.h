@@ -14,10 +14,6 @@
 #include "base/status.h"
 #include "deck/deck.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* In place of a figure: work that follows neither the atoms nor the entries of a list (all pairs, or cells without a
  * list). report.counters = on counts it. */
 #define MD_NO_MODEL NAN
@@ -90,7 +86,4 @@ typedef struct MdWork {
 MdWork md_variants_work(MdVariantTable table, const char *stage, const MdConfig *config, double n_atoms,
                         double n_entries);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

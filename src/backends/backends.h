@@ -4,10 +4,6 @@
 
 #include "backend/backend.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The backends that are built in; NULL ends the list. The first is the cpu. */
 const MdBackendOps *const *md_backends(void);
 const MdBackendOps *md_backend_find(const char *name); /* NULL when not built in */
@@ -21,7 +17,4 @@ const struct MdRandomSource *md_backend_random(void);
  * characters). */
 const struct MdRandomSource *md_backend_random_on_device(char *reason, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

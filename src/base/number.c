@@ -20,3 +20,10 @@ MdBytes md_bytes(uint64_t bytes) {
     snprintf(result.text, sizeof result.text, "%.*f %s", unit == 0 ? 0 : amount < 10 ? 2 : 1, amount, units[unit]);
     return result;
 }
+
+static int compare_reals(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void md_sort_reals(double *values, size_t n) { qsort(values, n, sizeof *values, compare_reals); }

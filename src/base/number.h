@@ -1,7 +1,8 @@
-/* Numbers as text. */
+/* Numbers as text; numbers in order. */
 #ifndef MD_BASE_NUMBER_H
 #define MD_BASE_NUMBER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { MD_NUMBER_BYTES = 32 }; /* the longest double in 17 digits takes 25 with its end */
@@ -15,5 +16,8 @@ typedef struct MdBytes {
     char text[MD_NUMBER_BYTES];
 } MdBytes;
 MdBytes md_bytes(uint64_t bytes);
+
+/* Ascending. */
+void md_sort_reals(double *values, size_t n);
 
 #endif

@@ -4,13 +4,6 @@
 
 #include "backend/backend.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 extern const MdBackendOps md_backend_cuda;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

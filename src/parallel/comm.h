@@ -17,10 +17,6 @@
 #include "base/status.h"
 #include "parallel/message.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct MdComm MdComm;
 
 /* Collective. NULL for one process, and where several were started and cannot talk to each other: the problem is in errors. engine:
@@ -86,7 +82,4 @@ void md_comm_alltoallv(MdComm *comm, const void *out, const int64_t *n_out, void
  * errors of rank 0, as far as it has not got the same itself, with the name of their rank. */
 MdStatus md_comm_worst_status(MdComm *comm, MdStatus own, MdErrors *errors);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

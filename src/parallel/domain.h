@@ -23,10 +23,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct MdDomain {
     int rank, n_ranks;
     int grid[3]; /* ranks along each axis */
@@ -100,7 +96,4 @@ bool md_domain_choose(const MdDomainShape *shape, int n_ranks, int grid[3]);
 char *md_domain_miscount(const int grid[3], int n_ranks);
 char *md_domain_misfit(const MdDomainShape *shape, const int grid[3], int n_ranks);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* How many processes were started together; 1 without a launcher, or where MDMINI_ALONE=1 says that each is a run of its own; 0: there is
  * a launcher that does not say how many: MPI has to be asked. */
 int md_launcher_processes(void);
@@ -19,7 +15,4 @@ int md_launcher_local_rank(void);
 /* Of processes that cannot be joined to one run, whether this is the one that says so. */
 bool md_launcher_speaks(void);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

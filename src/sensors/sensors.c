@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/nvtx.h"
 #include "base/threads.h"
 #include "sensors/powercap.h"
@@ -138,14 +138,9 @@ static void take_sample(MdSensors *s) {
     if (took_s > samples->longest_s) samples->longest_s = took_s;
 }
 
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void find_median(MdSpread *spread, Kept *kept) {
     if (kept->n == 0) return;
-    qsort(kept->values, (size_t)kept->n, sizeof(double), compare);
+    md_sort_reals(kept->values, (size_t)kept->n);
     spread->median = 0.5 * (kept->values[(kept->n - 1) / 2] + kept->values[kept->n / 2]);
 }
 

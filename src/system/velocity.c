@@ -3,9 +3,9 @@
 #include "system/velocity.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "physics/split_sum.h"
 #include "physics/thermo.h"
 
@@ -94,11 +94,6 @@ static double file_temperature(const MdCoordinates *c, const double *mass, int d
     return fmax(kinetic, 0) / ((double)dimension * (double)c->n_atoms);
 }
 
-static int compare_speeds(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of the atoms of a file in the middle of their order by speed: its speed along an axis, as a share of the thermal speed in an
  * equilibrium, where it is 0.83 in two dimensions and 0.89 in three (chi distribution). Few fast atoms do not change it. */
 static double middle_speed(const MdCoordinates *c, const double mean[3], int dimension) {
@@ -108,7 +103,7 @@ static double middle_speed(const MdCoordinates *c, const double mean[3], int dim
         for (int a = 0; a < dimension; a++) square += pow(c->velocity[3 * i + a] - mean[a], 2);
         speed[i] = sqrt(square / dimension);
     }
-    qsort(speed, (size_t)c->n_atoms, sizeof *speed, compare_speeds);
+    md_sort_reals(speed, (size_t)c->n_atoms);
     const double middle = speed[c->n_atoms / 2];
     md_free(speed);
     return middle / 0.83;

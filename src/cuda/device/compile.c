@@ -43,14 +43,10 @@ static const char *own_folder(void) {
 /* A file of the folder MDMINI_KERNELS; NULL: there is none. */
 static char *read_own(const char *name) {
     char path[4096];
+    size_t size;
     if (!own_folder()) return NULL;
     snprintf(path, sizeof path, "%s/%s", own_folder(), name);
-    FILE *file = fopen(path, "rb");
-    if (!file) return NULL;
-    size_t size;
-    char *text = md_stream_read(file, SIZE_MAX, &size);
-    fclose(file);
-    return text;
+    return md_file_read(path, &size);
 }
 
 /* What NVRTC does not have of the C library; the rest of it is built into the compiler. No macros: headers of the

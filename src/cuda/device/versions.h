@@ -4,14 +4,7 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* `runtime 13.0, driver 13.0, NVRTC 13.0, cuRAND 10.4.0`; the driver is `none` where there is none. Returns buffer. */
 const char *md_cuda_versions(char *buffer, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

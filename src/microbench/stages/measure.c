@@ -5,12 +5,12 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "microbench/stages/judge.h"
 #include "system/random.h"
 
@@ -25,11 +25,6 @@ typedef struct Runner {
     void *context;
     MdFrame frame;
 } Runner;
-
-static int compare_reals(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 int md_bench_interval(int n, double *confidence) {
     double below = ldexp(1, -n), term = below; /* probability that fewer than k values lie below the median */
@@ -46,7 +41,7 @@ int md_bench_interval(int n, double *confidence) {
 double md_bench_summarize(const double *values, int n, double *low, double *median, double *high) {
     double *sorted = md_alloc((size_t)n, sizeof *sorted, "times"), confidence;
     memcpy(sorted, values, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, compare_reals);
+    md_sort_reals(sorted, (size_t)n);
     const int k = md_bench_interval(n, &confidence);
     *low = sorted[k - 1];
     *median = 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
