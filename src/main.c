@@ -97,6 +97,7 @@ static MdStatus run(int n_arguments, char *const *arguments, const Request *requ
         deck = md_deck_read(n_arguments, arguments, errors);
     if (deck) md_errors_finish(errors, md_deck_place, deck);
     if (md_comm_worst_status(comm, deck ? MD_OK : md_errors_status(errors), errors) != MD_OK) {
+        md_errors_finish(errors, NULL, NULL);
         md_deck_destroy(deck);
         deck = NULL;
     }
@@ -118,6 +119,7 @@ static MdStatus run(int n_arguments, char *const *arguments, const Request *requ
     status = md_comm_worst_status(comm, status, errors);
     md_errors_print(errors, program->err);
     md_simulation_destroy(simulation);
+    md_errors_finish(errors, NULL, NULL); /* they outlive the deck */
     md_deck_destroy(deck);
     md_checkpoint_close(resumed);
     return status;

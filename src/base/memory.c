@@ -46,7 +46,9 @@ char *md_format(const char *format, ...) {
 void md_text_add_list(MdText *text, const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
-    const size_t length = (size_t)vsnprintf(NULL, 0, format, arguments);
+    const int n = vsnprintf(NULL, 0, format, arguments);
+    if (n < 0) md_panic("a text that cannot be formatted: %s", format);
+    const size_t length = (size_t)n;
     if (text->length + length + 1 > text->capacity) {
         text->capacity = 2 * text->length + length + 1;
         text->text = realloc(text->text, text->capacity);

@@ -115,7 +115,7 @@ static Row *deal(MdSlab *slab, const double *position, double reach) {
     }
     slab->deal = md_deal_create(system->comm, to, n);
     slab->judged = atom;
-    Row *in = md_deal_rows(&slab->deal, out, sizeof *out);
+    Row *in = md_deal_ordered(&slab->deal, out, sizeof *out); /* they are listed slab by slab */
     md_free(out);
     md_free(to);
     md_free(judge);

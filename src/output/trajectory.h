@@ -56,7 +56,8 @@ void md_trajectory_frames(const MdTrajectory *trajectory, int64_t *n_h5, int64_t
  * two readings is what was written in between: compressed numbers, and text. */
 uint64_t md_trajectory_file_bytes(const MdTrajectory *trajectory);
 
-/* What this process says of itself in the end: JSON text for the trajectory. Accepts NULL. */
+/* What this process says of itself in the end: JSON text for the trajectory, which is written at its
+ * end: a writer at work does not look at it. Accepts NULL. */
 void md_trajectory_describe(MdTrajectory *trajectory, const char *text);
 
 /* Commits, syncs and closes. Accepts NULL. */

@@ -2,7 +2,6 @@
 #ifndef MD_SENSORS_HOST_H
 #define MD_SENSORS_HOST_H
 
-
 #include "sensors/reading.h"
 
 typedef struct MdHostFacts {

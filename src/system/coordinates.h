@@ -20,7 +20,6 @@
 #ifndef MD_SYSTEM_COORDINATES_H
 #define MD_SYSTEM_COORDINATES_H
 
-
 #include "base/status.h"
 #include "physics/box.h"
 #include "system/coordinates_rows.h"

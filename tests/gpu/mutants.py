@@ -206,9 +206,9 @@ def slow_first(mutant):
 
 
 def hash_kernels():
-    """Of the text of all that mutants change."""
+    """Of the text of all that mutants change, and of the numbers of words in it."""
     total = hashlib.sha256()
-    for name in KERNELS:
+    for name in (*KERNELS, "deck/choices.def"):
         for path in sorted(Path(SOURCE, name).rglob("*")) or [Path(SOURCE, name)]:
             if path.is_file():
                 total.update(path.name.encode() + b"\0" + path.read_bytes())

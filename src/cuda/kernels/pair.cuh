@@ -88,7 +88,8 @@ constexpr bool forces_add = is_half || is_summed_in_memory;
  *   Row                                    the type of the sum of a row: a number or a Vec3. It begins at 0.
  *   visit(pair, d, r_sq, j, inside, &sum)  adds the pair with atom j, at distance d, if it is inside the cutoff. In half lists
  *                                          a pair stands in one row, and this also adds to atom j. inside is an int: a bool
- *                                          passed on takes a byte, and instructions to fill and test it.
+ *                                          passed on takes a byte, and instructions to fill and test it. j is for half
+ *                                          lists alone: in bricks it is 0.
  *   whole(pairs, sum)                      a thread's part of the sum, after its last pair
  *   prepare(i)                             called before row i (bricks only)
  *   finish(i, sum)                         takes the sum of row i: by one thread, or by each with its part (is_summed_in_memory) */

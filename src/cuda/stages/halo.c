@@ -25,8 +25,8 @@ static bool is_by_nccl(const CudaContext *context) { return context->config.para
 
 static bool has_side(const CudaContext *context, int k) { return (context->arguments.domain.sides >> k & 1u) != 0; }
 
-/* Rows of `bytes` of all sides, by NCCL: as md_sides_exchange, in a group of messages that is open. Two ranks that are neighbours on several sides
- * send and receive in the order of the sender's sides. */
+/* Rows of `bytes` of all sides, by NCCL: as md_sides_exchange, in a group of messages that is open. Two ranks that are
+ * neighbours on several sides send and receive in the order of the sender's sides. */
 static void post(CudaContext *context, const void *out, const int32_t *out_first, void *in, const int32_t *in_first,
                  size_t bytes) {
     CudaNccl *nccl = context->halo.nccl;
