@@ -5,19 +5,19 @@
 #include "parallel/comm.h"
 #include "parallel/domain.h"
 
-/* Which rows go to which rank. Rows of any size go the same way, as often as they are sent. */
+/* Which rows are sent to which rank. It serves for rows of any size, any number of times. */
 typedef struct MdDeal {
     MdComm *comm;
-    int64_t n, n_out, n_in; /* rows here; those of them that go somewhere; rows that come */
+    int64_t n, n_out, n_in; /* rows here; rows sent; rows received */
     int32_t *order;    /* [n_out] their numbers: those for rank 0 first, each in the order in which it stands here */
-    int64_t *out, *in; /* [ranks] how many go to a rank, and come from it */
+    int64_t *out, *in; /* [ranks] rows sent to a rank, and received from it */
 } MdDeal;
 
-/* to [n]: the rank of each row; -1: it goes nowhere. Collective, as all that send. */
+/* to [n]: the rank of each row; -1: it is not sent. Collective, as are all functions that send. */
 MdDeal md_deal_create(MdComm *comm, const int32_t *to, int64_t n);
 void md_deal_destroy(MdDeal *deal);
 
-/* rows [n]. Returns those that come [n_in], in the order of ranks, from md_alloc. */
+/* rows [n]. Returns the rows received [n_in], in the order of ranks, from md_alloc. */
 void *md_deal_rows(const MdDeal *deal, const void *rows, size_t row_bytes);
 /* The same of rows that stand in deal->order: [n_out]. */
 void *md_deal_ordered(const MdDeal *deal, const void *rows, size_t row_bytes);
