@@ -8,6 +8,9 @@ the others are the same run without. Above --verify-atoms the reference takes to
 energy while each run was timed is held to a limit (energy kept, ENERGY LOST). A row that failed has no speed. --list shows
 the rows, and the commands by which one makes them by hand.
 
+--against FOLDER runs each row by turns with another program too: FOLDER is its source, FOLDER/build-gpu/mdmini the program,
+FOLDER/inputs/bench its decks. A table shows the ratio of the speeds of each turn: median, lowest, highest.
+
 The record is written anew after each run. When --budget is spent no run begins, nor one that would not fit by what the
 first of its row took. Exit code 1: a row failed, or was refused.
 """
@@ -15,6 +18,7 @@ import argparse
 import fnmatch
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -46,42 +50,45 @@ class Bench:
         self.states.append(gpu_state())
 
     def finished(self):
-        return all(len(row.runs) == self.a.repeats for row in self.rows)
+        return all(len(one.runs) == self.a.repeats for row in self.rows for one in (row, *row.against.values()))
 
     def save(self):
         save_json(self.a.output, {"command": sys.argv, "finished": self.finished(), "provenance": self.provenance,
                                   "gpu_states": self.states, "rows": [row.record() for row in self.rows]})
 
-    def has_no_time(self, row):
+    def has_no_time(self, name):
         left = None if self.budget.seconds is None else self.budget.seconds - self.budget.spent()
-        return left is not None and left <= self.took.get(row.name, 0)
+        return left is not None and left <= self.took.get(name, 0)
 
-    def time(self, row, turn):
-        """One run of a row, if there is time; what came of it in one line."""
+    def time(self, row, turn, a, named=""):
+        """One run of a row, if there is time; what came of it in one line. a: arguments, with the program that runs it."""
         if row.not_run and row.not_run.kind != "time":
             return
-        if self.has_no_time(row):
+        if self.has_no_time(row.name + named):
             row.not_run = NotRun("time", "time was up")
             return
         start = time.monotonic()
         try:
-            row.time(self.a)
+            row.time(a)
         except NotRun as why:
             row.not_run = why
-            print(f"{row.name}: {why}", flush=True)
+            print(f"{row.name}{named}: {why}", flush=True)
             return
         report = row.runs[-1]
-        self.provenance = self.provenance or {**report.pop("provenance"), "host": None}
-        report.pop("provenance", None)
-        self.took[row.name] = time.monotonic() - start - report["verify_seconds"]
-        print(f"{row.name}: run {turn + 1} of {self.a.repeats}: {row.speeds()[-1]:.4g} {row.unit}, {row.verdict()}, "
+        provenance = {**report.pop("provenance"), "host": None}
+        if not named:
+            self.provenance = self.provenance or provenance
+        self.took[row.name + named] = time.monotonic() - start - report["verify_seconds"]
+        print(f"{row.name}{named}: run {turn + 1} of {self.a.repeats}: {row.speeds()[-1]:.4g} {row.unit}, {row.verdict()}, "
               f"after {self.budget.spent():.0f} s", flush=True)
 
     def measure(self):
         self.note_state()
         for turn in range(self.a.repeats):
             for row in self.rows:
-                self.time(row, turn)
+                programs = [(row, self.a), *((other, self.a.others[name], f" of {name}") for name, other in row.against.items())]
+                for one, *program in programs if turn % 2 == 0 else reversed(programs):
+                    self.time(one, turn, *program)
                 self.save()
             self.note_state()
         self.save()
@@ -116,6 +123,18 @@ def table(rows):
                      f"{cell(shown[1], form, 7)} {met(f['reached'])} {cell(f['device_bytes_per_atom'], '.0f', 6)} "
                      f"{met(f['memory_reached'])} {'-' if f['drift'] is None else drift_text(f):>19}  "
                      f"{f['verdict'] or 'not run'}{': ' + f['not_run'] if f['not_run'] else ''}")
+    return lines
+
+
+def ratio_table(rows):
+    """Lines of the ratios to other programs."""
+    lines = [f"{'row':<16} {'over':<16} {'ratio':>7} {'lowest':>7} {'highest':>7}  verdict of the other"]
+    for row in rows:
+        for name, other in row.against.items():
+            ratios = row.ratios(name)
+            cells = [f"{statistics.median(ratios):7.4f} {min(ratios):7.4f} {max(ratios):7.4f}" if ratios else f"{'-':>7} {'-':>7} {'-':>7}"]
+            lines.append(f"{row.name:<16} {name:<16} {cells[0]}  {other.verdict() or 'not run'}"
+                         f"{f': {other.not_run}' if other.not_run else ''}")
     return lines
 
 
@@ -185,6 +204,8 @@ def read_arguments(words=None):
     parser.add_argument("--folder", type=os.path.abspath,
                         help="where melted systems are kept, for later calls, and runs have their files while they last (a "
                              "temporary one); a restart file takes 104 bytes an atom, and a row needs room for two")
+    parser.add_argument("--against", metavar="FOLDER", action="append", default=[],
+                        help="by turns with the program of another source; may stand several times (run/bench.sh takes commits too)")
     parser.add_argument("--table", default=str(DECKS / "rows.csv"), help="of the rows (inputs/bench/rows.csv)")
     parser.add_argument("--list", action="store_true", help="shows rows and commands, runs nothing")
     parser.add_argument("--output", default="bench.json", metavar="FILE.json", help="the record (bench.json)")
@@ -195,16 +216,33 @@ def read_arguments(words=None):
         parser.error("no program to be timed: name one")
     if a.folder and not os.path.isdir(a.folder):
         parser.error(f"{a.folder}: no such folder")
+    a.decks = DECKS
+    a.others = {}
+    for folder in map(Path, map(os.path.abspath, a.against)):
+        other = argparse.Namespace(**{**vars(a), "mdmini": str(folder / "build-gpu/mdmini"), "decks": folder / "inputs/bench"})
+        if not os.access(other.mdmini, os.X_OK) or not other.decks.is_dir():
+            parser.error(f"--against {folder}: it has no build-gpu/mdmini, or no inputs/bench")
+        if folder.name in a.others:
+            parser.error(f"--against: two folders with the name {folder.name}")
+        a.others[folder.name] = other
     choose_rows(parser, a)
     return a
 
 
 def make_rows(a, folder):
-    """Rows that go on from the same melted system share it."""
-    peers, melts, rows = read_table(PEERS), {}, []
-    for fields in a.chosen:
-        melt = Melt(fields, a, folder)
-        rows.append(Row(fields, melts.setdefault(melt.restart, melt), peers))
+    """Rows that go on from the same melted system share it. Melted systems of other programs are theirs, in folders of their names."""
+    peers, melts = read_table(PEERS), {}
+
+    def row(fields, program, place):
+        melt = Melt(fields, program, place)
+        return Row(fields, melts.setdefault(melt.restart, melt), peers)
+
+    rows = [row(fields, a, folder) for fields in a.chosen]
+    for name, other in a.others.items():
+        place = os.path.join(folder, name)
+        os.makedirs(place, exist_ok=True)
+        for mine in rows:
+            mine.against[name] = row(mine.fields, other, place)
     return rows
 
 
@@ -223,12 +261,13 @@ def main():
         rows = make_rows(a, a.folder or place)
         bench = Bench(a, rows, budget)
         bench.measure()
-    print("", *table(rows), *notes(bench), f"{budget.spent():.0f} s in all", sep="\n")
-    if any(row.is_left_out("time") for row in rows):
+    print("", *table(rows), *(["", *ratio_table(rows), ""] if a.others else []), *notes(bench), f"{budget.spent():.0f} s in all", sep="\n")
+    all_rows = {**{row.name: row for row in rows}, **{f"{row.name} of {name}": other for row in rows for name, other in row.against.items()}}
+    if any(row.is_left_out("time") for row in all_rows.values()):
         print("UNFINISHED: time was up")
-    failed = [row for row in rows if row.has_failed()]
+    failed = {name: row for name, row in all_rows.items() if row.has_failed()}
     for word, refused in (("FAILED", False), ("REFUSED", True)):
-        names = [row.name for row in failed if row.is_left_out("refused") == refused]
+        names = [name for name, row in failed.items() if row.is_left_out("refused") == refused]
         if names:
             print(f"{word}: {', '.join(names)}")
     return 1 if failed else 0

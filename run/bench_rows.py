@@ -34,7 +34,8 @@ class Melt:
         self.n_steps = a.melt
         self.restart = Path(folder) / f"{row['system']}-{cells}-{row['precision']}-{a.backend}-{a.melt}.restart"
         self.known = self.restart.with_suffix(".json")
-        self.words = [str(DECKS / f"{row['system']}.txt"), f"system.cells={row['cells']}", f"run.precision={row['precision']}"]
+        self.decks = a.decks
+        self.words = [str(a.decks / f"{row['system']}.txt"), f"system.cells={row['cells']}", f"run.precision={row['precision']}"]
         self.own_words = [f"run.steps={a.melt}", f"restart.every={a.melt}", f"run.backend={a.backend}",
                           f"restart.file={self.restart}", "output.name=step"]
         self.report = None
@@ -86,9 +87,10 @@ class Row:
         found = [peer for peer in peers if all(peer[key] == fields[key] for key in ("system", "atoms", "rule", "unit"))]
         self.peer = float(found[0]["value"]) if found else None
         self.runs, self.energy, self.not_run = [], None, None
+        self.against = {}  # the same row of other programs, by their names
         self.launcher = fields.get("launcher", "").split()  # of several processes
         self.layers = [f"{layer}.txt" for layer in fields["rule"].split()]
-        self.words = ["--restart", str(melt.restart), *(str(DECKS / layer) for layer in self.layers),
+        self.words = ["--restart", str(melt.restart), *(str(melt.decks / layer) for layer in self.layers),
                       f"run.steps={melt.n_steps + self.n_steps}"]
 
     def commands(self):
@@ -166,5 +168,12 @@ class Row:
             found["reached"] = self.target and found["speed"] >= self.target
         return found
 
+    def ratios(self, name):
+        """Its speed over that of another program, turn by turn; none where either has failed."""
+        other = self.against[name]
+        good = all(row.runs and not row.has_failed() for row in (self, other))
+        return [mine / its for mine, its in zip(self.speeds(), other.speeds())] if good else []
+
     def record(self):
-        return {**self.figures(), "commands": self.commands(), "energy_check": self.energy, "runs": self.runs}
+        against = {name: {"ratios": self.ratios(name), **other.record()} for name, other in self.against.items()}
+        return {**self.figures(), "commands": self.commands(), "energy_check": self.energy, "runs": self.runs, "against": against}

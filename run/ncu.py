@@ -225,6 +225,7 @@ def read_arguments(words=None):
     parser.add_argument("--ncu", default="ncu", help="the profiler (ncu)")
     parser.add_argument("--output", default="ncu.json", metavar="FILE.json", help="the record (ncu.json)")
     a = parser.parse_args(words)
+    a.decks = DECKS
     check_paths(parser, a)
     choose_work(parser, a)  # before ncu is looked for: a name that is wrong is told where there is none
     if not shutil.which(a.ncu):

@@ -172,7 +172,7 @@ def test_energy(checks, folder):
 
 def invented(verdicts, speeds, energy=None, unit="atom-steps/s", target="2e9", device_bytes=300, drift_error=None):
     class Melt:
-        restart, n_steps, words = Path("x.restart"), 1000, ["", "system.cells=63", "run.precision=mixed"]
+        restart, n_steps, decks, words = Path("x.restart"), 1000, bench_rows.DECKS, ["", "system.cells=63", "run.precision=mixed"]
 
     fields = {"row": "1m", "system": "lj", "cells": "63", "atoms": "1000188", "precision": "mixed", "rule": "every",
               "steps": "100", "target": target, "unit": unit, "asked": ""}
@@ -247,9 +247,9 @@ def test_budget(checks, folder):
                               "--budget", "100", "--output", f"{folder}/bench.json"])
     made = bench.Bench(a, bench.make_rows(a, folder), bench.Budget(a.budget))
     row = made.rows[0]
-    checks.that(not made.has_no_time(row), "no time for a first run")
+    checks.that(not made.has_no_time(row.name), "no time for a first run")
     made.took[row.name] = 200
-    checks.that(made.has_no_time(row), "time for a run that takes twice what is left")
+    checks.that(made.has_no_time(row.name), "time for a run that takes twice what is left")
 
 
 def test_cut(checks, folder):
@@ -290,6 +290,37 @@ exec {program.program()} "$@"
         n = sum(words in line and ("--restart" in line) == (what == "timed") for line in started)
         checks.that(n == 1, f"{words}: {what} {n} times")
     checks.that(lines["a"]["verdict"] == "PASSED" and len(lines["c"]["runs"]) == 2, "the others were not measured")
+
+
+def test_against(checks, folder):
+    """Another source is built and timed by turns, with its own decks; its ratios are those of the speeds in the record."""
+    old, log = Path(folder) / "old", Path(folder) / "log"
+    shutil.copytree(SOURCE / "inputs/bench", old / "inputs/bench")
+    (old / "program").write_text(f"""#!/bin/sh
+echo "$*" >>{log}
+case "$*" in *--restart*double*) kill -SEGV $$ ;; esac
+exec {program.program()} "$@"
+""")
+    (old / "program").chmod(0o755)
+    (old / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.18)\nproject(old NONE)\nadd_custom_target(mdmini "
+                                        "COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/program ${CMAKE_BINARY_DIR}/mdmini)\n")
+    done, record = run(folder, "--rows", "a,b", "--against", "old")
+    a, b = record["rows"]
+    checks.that(done.returncode == 1 and "FAILED: b of old\n" in done.stdout, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+    speeds = [[report["atom_steps_per_second"] for report in row["runs"]] for row in (a, a["against"]["old"])]
+    checks.that(len(speeds[1]) == 2 and a["against"]["old"]["verdict"] == "PASSED", f"{a['against']['old']['not_run']}")
+    for ratio, mine, its in zip(a["against"]["old"]["ratios"], *speeds):
+        checks.near(ratio, mine / its, 1e-12, "ratio")
+    checks.that(b["verdict"] == "PASSED" and b["against"]["old"]["ratios"] == [], "a ratio to a program that crashed")
+    order = re.findall(r"^a(?: of (old))?: run (\d)", done.stdout, re.M)
+    checks.that(order == [("", "1"), ("old", "1"), ("old", "2"), ("", "2")], f"not by turns: {order}")
+    started = log.read_text()
+    checks.that(f"{old}/inputs/bench/lj.txt" in started and f"{SOURCE}/inputs" not in started, f"decks: {started}")
+    median = sum(a["against"]["old"]["ratios"]) / 2
+    checks.that(f"\na                old              {median:7.4f}" in done.stdout, done.stdout)
+    for words, says in ((["--against", "nix"], "neither a folder nor a commit"), (["--against", "old", "--against", f"{folder}/old"], "two folders")):
+        done, _ = run(folder, "--rows", "a", *words)
+        checks.that(done.returncode == 2 and says in done.stderr, f"{words}: {done.returncode}: {done.stderr[-300:]}")
 
 
 def test_clocks(checks, folder):
@@ -342,7 +373,7 @@ def main():
     for name in ("cpu", "cuda") if has_gpu() else ("cpu",):  # the rest is the same on every backend
         with program.temporary_folder() as folder:
             test_whole(checks, folder, name)
-    for test in (test_commands, test_list, test_kept, test_stale, test_energy, test_drift, test_failures, test_clocks, test_typing, test_cut, test_budget):
+    for test in (test_commands, test_list, test_kept, test_stale, test_energy, test_drift, test_failures, test_against, test_clocks, test_typing, test_cut, test_budget):
         with program.temporary_folder() as folder:
             test(checks, folder)
     checks.finish()
