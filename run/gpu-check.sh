@@ -60,7 +60,7 @@ note() {
     nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm --format=csv,noheader
     nvcc --version | tail -1
 } | tee -a "$summary"
-note build build "$build" -DMDMINI_CUDA=ON -DMDMINI_WERROR=ON -DMDMINI_TEST_SHARDS=8 \
+note build build "$build" -DMDMINI_CUDA=ON -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON -DMDMINI_TEST_SHARDS=8 \
     ${MDMINI_COMMIT:+-DMDMINI_COMMIT=$MDMINI_COMMIT} || exit 1
 "$build/mdmini" --version | tee -a "$summary"
 python=$(find_python numpy,h5py) || { echo "no python3 imports numpy and h5py" | tee -a "$summary"; exit 1; }
