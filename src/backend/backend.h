@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "base/trace.h"
 #include "deck/deck.h"
+#include "physics/noise.h"
 #include "physics/thermo.h"
 #include "system/system.h"
 
@@ -204,6 +205,8 @@ typedef struct MdBackendOps {
     MdStatus (*sum)(void *context, MdSums *sums);
     /* v = factor v + shift */
     MdStatus (*scale_velocities)(void *context, double factor, const double shift[3]);
+    /* md_noise_collide for each atom; in 2-D the velocities along z stay. */
+    MdStatus (*collide)(void *context, const MdCollisions *collisions);
     /* Particles by id, into host memory; of several processes each gets those of its block of ids (md_comm_block_begin), and numbers
      * that are NaN for an id that nobody has. Waits for the device. Collective. */
     MdStatus (*gather)(void *context, MdFrame *frame);

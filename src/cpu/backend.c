@@ -341,6 +341,15 @@ static MdStatus scale_velocities(void *context, double factor, const double shif
     return MD_OK;
 }
 
+static MdStatus collide(void *context, const MdCollisions *collisions) {
+    MdCpuContext *c = context;
+    const double start_s = md_clock_s();
+    finish_kick(c);
+    c->kernels->collide(c, collisions);
+    end_stage(c, MD_CPU_INTEGRATE, start_s);
+    return MD_OK;
+}
+
 /* By id; of several ranks in the order of memory, with the ids beside them. */
 static void gather_own(MdCpuContext *c, const MdFrame *frame, int32_t *ids) {
     finish_kick(c);
@@ -448,6 +457,7 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .integrate = integrate,
                                      .sum = sum,
                                      .scale_velocities = scale_velocities,
+                                     .collide = collide,
                                      .gather = gather,
                                      .output_estimate = md_cpu_output_estimate,
                                      .output_create = md_cpu_output_create,

@@ -215,6 +215,7 @@ typedef struct MdCpuKernels {
     void (*wrap)(MdCpuContext *c); /* built_at into the box, and positions by as many boxes; images */
     void (*find_displacements)(MdCpuContext *c);
     void (*sum)(MdCpuContext *c);
+    void (*collide)(MdCpuContext *c, const MdCollisions *collisions);
     void (*fill_candidates)(MdCpuContext *c);
     int64_t (*build_rows)(MdCpuContext *c); /* returns the longest row, which may exceed the capacity */
 } MdCpuKernels;

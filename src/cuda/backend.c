@@ -191,6 +191,12 @@ static MdStatus scale_velocities(void *context, double factor, const double shif
     return status;
 }
 
+static MdStatus collide(void *context, const MdCollisions *collisions) {
+    MdStatus status = cuda_steps_finish(context);
+    if (status == MD_OK) cuda_integrate_collide(context, collisions);
+    return status;
+}
+
 static MdStatus gather(void *context, MdFrame *frame) {
     MdStatus status = cuda_steps_finish(context);
     if (status == MD_OK) cuda_gather_frame(context, frame);
@@ -305,6 +311,7 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .integrate = integrate,
                                       .sum = sum,
                                       .scale_velocities = scale_velocities,
+                                      .collide = collide,
                                       .gather = gather,
                                       .output_estimate = output_estimate,
                                       .output_create = cuda_output_create,

@@ -10,12 +10,17 @@
 static const double roundings = 128;
 
 MdThermostat md_thermostat_make(const MdConfig *config, const MdSystemPlan *plan) {
-#define BATH(name, word, file, ...) [MD_THERMOSTAT_##name] = md_bath_##file,
-    static MdBath *const baths[] = {MD_BATHS(BATH)};
+#define BATH(name, word, file, traits, help) [MD_THERMOSTAT_##name] = {md_bath_##file, traits},
+    static const struct {
+        MdBath *bath;
+        int traits;
+    } baths[] = {MD_BATHS(BATH)};
 #undef BATH
     const MdRealList *target = &config->ensemble_target;
     MdThermostat thermostat = {
-        .bath = baths[config->ensemble_thermostat],
+        .bath = baths[config->ensemble_thermostat].bath,
+        .by_atom = baths[config->ensemble_thermostat].traits & MD_BATH_BY_ATOM,
+        .dimension = plan->box.dimension,
         .from = target->values[0],
         .to = target->values[target->n - 1],
         .every = config->ensemble_every,
@@ -60,7 +65,7 @@ MdStatus md_thermostat_check(const MdThermostat *thermostat, double kinetic, int
     const int64_t n_steps = md_deck_config(deck)->run_steps, every = thermostat->every;
     const int64_t end = thermostat->last_step < n_steps ? thermostat->last_step : n_steps;
     const int64_t first = (step / every + 1) * every, last = end / every * every;
-    if (!thermostat->bath || first > last) return MD_OK;
+    if (!thermostat->bath || thermostat->by_atom || first > last) return MD_OK;
     const double wanted = fmax(energy_at(thermostat, first), energy_at(thermostat, last));
     if (wanted == 0 || is_motion(thermostat, kinetic, wanted)) return MD_OK;
     if (kinetic > 0)
@@ -86,6 +91,32 @@ MdStatus md_thermostat_check_motion(const MdThermostat *thermostat, const MdBack
                            : status;
 }
 
+/* As the head of thermostat.h says. before: the sums as they are. */
+static MdStatus collide(MdThermostat *thermostat, const MdBackendOps *ops, void *context, const MdBathCall *call,
+                        const MdBathChange *change, const MdSums *before) {
+    MdCollisions collisions = {.share = change->share,
+                               .keep = change->keep,
+                               .spread = change->spread,
+                               .key = call->key,
+                               .step = call->step,
+                               .dimension = thermostat->dimension};
+    uint32_t words[4];
+    double normal[4], back[3];
+    md_noise_words(call->key, call->step, 0, 0, words);
+    md_noise_normal_pair(words, normal);
+    md_noise_normal_pair(words + 2, normal + 2);
+    for (int a = 0; a < thermostat->dimension; a++)
+        collisions.shift[a] =
+            sqrt(call->temperature / thermostat->mass) * normal[a] - before->momentum[a] / thermostat->mass;
+    MdSums after;
+    MdStatus status = ops->collide(context, &collisions);
+    if (status == MD_OK) status = ops->sum(context, &after);
+    if (status != MD_OK) return status;
+    for (int a = 0; a < 3; a++) back[a] = (before->momentum[a] - after.momentum[a]) / thermostat->mass;
+    thermostat->heat += inner_kinetic(thermostat, &after) - call->kinetic;
+    return ops->scale_velocities(context, 1, back);
+}
+
 MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, void *context, int64_t step) {
     if (!thermostat->bath || step > thermostat->last_step || step % thermostat->every != 0) return MD_OK;
     MdSums sums;
@@ -93,15 +124,18 @@ MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, 
     if (status != MD_OK) return status;
     const double kinetic = inner_kinetic(thermostat, &sums), wanted = energy_at(thermostat, step);
     /* What blew up is stopped by its fault, not by this. */
-    if (!is_motion(thermostat, kinetic, wanted) || !isfinite(kinetic)) return MD_OK;
-    MdBathChange change = thermostat->bath(&(MdBathCall){.kinetic = kinetic,
-                                                         .target = wanted,
-                                                         .degrees = thermostat->degrees,
-                                                         .elapsed = thermostat->elapsed,
-                                                         .key = thermostat->key,
-                                                         .step = (uint64_t)step});
+    if (!isfinite(kinetic) || (!thermostat->by_atom && !is_motion(thermostat, kinetic, wanted))) return MD_OK;
+    const MdBathCall call = {.kinetic = kinetic,
+                             .temperature = target_at(thermostat, step),
+                             .target = wanted,
+                             .degrees = thermostat->degrees,
+                             .elapsed = thermostat->elapsed,
+                             .key = thermostat->key,
+                             .step = (uint64_t)step};
+    MdBathChange change = thermostat->bath(&call);
     /* All have the same sums, and still the last bits of a logarithm are others on another kind of processor. */
     md_comm_broadcast(thermostat->comm, &change, sizeof change);
+    if (thermostat->by_atom) return collide(thermostat, ops, context, &call, &change, &sums);
     double shift[3];
     for (int a = 0; a < 3; a++) shift[a] = (1 - change.factor) * sums.momentum[a] / thermostat->mass;
     thermostat->heat += change.kinetic - kinetic;

@@ -1,10 +1,12 @@
-/* A thermostat: when it acts, on what, and what is done with it. The bath says how much (physics/bath.h). Its target temperature may
+/* A thermostat: when it acts, and how the velocities change. The bath says by how much (physics/bath.h). Its target temperature may
  * ramp.
  *
  * It scales about the mean velocity, so that the total momentum stays what it is: the temperature is that of the motion
  * without it, and scaling all of it would turn heat into a drift of the whole system (Harvey, Tan, Cheatham, J. Comput. Chem.
- * 19, 726 (1998)). It keeps account of the energy it puts in, so that energy conservation can be judged in a heated run as
- * well. */
+ * 19, 726 (1998)). Collisions of single atoms change the momentum. They act on velocities to which the motion of the centre of mass
+ * at the target temperature is added, drawn anew each time, and afterwards the total momentum is set to what it was: so the other
+ * D (N - 1) degrees of freedom are canonical, for any N. It keeps account of the energy it puts in, so that energy conservation can be
+ * judged in a heated run as well. */
 #ifndef MD_INTEGRATE_THERMOSTAT_H
 #define MD_INTEGRATE_THERMOSTAT_H
 
@@ -14,6 +16,8 @@
 
 typedef struct MdThermostat {
     MdBath *bath;             /* NULL: none */
+    bool by_atom;             /* MD_BATH_BY_ATOM */
+    int dimension;
     double from, to;          /* target temperature at step 0 and at last_step, epsilon/k */
     int64_t every, last_step; /* steps between actions; none after last_step */
     double elapsed;           /* time between actions, in relaxation times */

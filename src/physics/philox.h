@@ -3,11 +3,12 @@
 #ifndef MD_PHYSICS_PHILOX_H
 #define MD_PHYSICS_PHILOX_H
 
-#include <math.h>
 #include <stdint.h>
 
+#include "physics/real.h"
+
 /* The counter becomes the random words. */
-static inline void md_philox_block(uint32_t counter[4], uint64_t seed) {
+MD_HD void md_philox_block(uint32_t counter[4], uint64_t seed) {
     uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
     for (int round = 0; round < 10; round++) {
         uint64_t product0 = (uint64_t)0xD2511F53u * counter[0], product1 = (uint64_t)0xCD9E8D57u * counter[2];

@@ -46,6 +46,7 @@ CASES = (
     ("thermostat2", HEATED, TWO, "reduce.accumulate=reproducible run.precision=double memory.layout=soa launch.fuse=off run.threads=2",
      ("1 4 1", "3 1 2")),
     ("csvr", NOISY, {}, "reduce.accumulate=reproducible", ("2 1 1", "1 2 2")),
+    ("langevin", {**NOISY, "ensemble": {**NOISY["ensemble"], "thermostat": "langevin"}}, TWO, "reduce.accumulate=reproducible", ("2 1 1", "1 2 2")),
     ("narrow", MELT, {}, "neighbor.capacity=40 reduce.accumulate=single run.threads=2", ("2 2 1",)),
     ("drop", DROP, {}, "neighbor.rebuild=every neighbor.every=4", ("2 1 1", "2 2 2")),
     ("drop2", DROP, TWO, "run.precision=double neighbor.predict=velocity", ("3 1 2",)),

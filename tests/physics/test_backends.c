@@ -96,7 +96,7 @@ static bool check_motion(const WalkRun *run, const MdSystem *system, const Judge
     return ok && judge_run(run, system, false);
 }
 
-/* Velocities less a constant one, as a thermostat scales about the mean: the last that is done, since it ends the motion. */
+/* Velocities less a constant one, as a thermostat scales about the mean: behind the motion, which it ends. */
 static bool check_shift(const WalkRun *run, const MdSystem *system) {
     const double shift[3] = {0.125, -0.25, system->box.dimension == 3 ? 0.0625 : 0};
     double mass = 0;
@@ -109,6 +109,31 @@ static bool check_shift(const WalkRun *run, const MdSystem *system) {
     bool ok = true;
     for (int a = 0; a < 3; a++) /* rounded in single precision at worst */
         ok = CHECK_NEAR(after.momentum[a], before.momentum[a] + mass * shift[a], 1e-4 * mass) && ok;
+    return ok;
+}
+
+/* Each atom collides as its id, its mass and the step say, and where it is not its turn its velocity stays. */
+static bool check_collisions(const WalkRun *run, const MdSystem *system) {
+    const MdCollisions all = {.shift = {0.125, -0.25, 0}, .share = 1, .keep = 0.75, .spread = 1.25, .key = 7, .step = 1ll << 33, .dimension = system->box.dimension};
+    MdCollisions some = all;
+    Gathered before, after;
+    some.share = 0.5;
+    bool ok = true;
+    for (int k = 0; ok && k < 2; k++) {
+        const MdCollisions *collisions = k == 0 ? &all : &some;
+        ok = judge_gather(run, system, &before) && walk_ok(run, run->ops->collide(run->context, collisions)) &&
+             judge_gather(run, system, &after);
+        int64_t n_wrong = 0, n_same = 0;
+        for (int64_t i = 0; ok && i < system->n_atoms; i++) {
+            double *v = before.velocity + 3 * i, stays = v[1] + collisions->shift[1];
+            md_noise_collide(collisions, (uint32_t)i, 1 / system->mass[system->type[i]], v);
+            n_same += v[1] == stays;
+            for (int a = 0; a < 3; a++) n_wrong += !(fabs(after.velocity[3 * i + a] - v[a]) <= 2e-7 * (1 + fabs(v[a])));
+        }
+        ok = ok && CHECK(n_wrong == 0) && CHECK(k == 0 || system->n_atoms < 30 || (n_same > 0 && n_same < system->n_atoms));
+        judge_gathered_free(&before);
+        judge_gathered_free(&after);
+    }
     return ok;
 }
 
@@ -212,8 +237,8 @@ static bool check_combination(Walk *walk, State *state) {
     const Judge *judge = judge_of(state, &run.config);
     if (!state->path.position) state->path = path_follow(state->system, SCALED, state->base.run_timestep, N_STEPS);
     if (check_paths(&run, state->system, judge) && check_scaling(&run, judge) &&
-        check_motion(&run, state->system, judge, &state->path))
-        check_shift(&run, state->system);
+        check_motion(&run, state->system, judge, &state->path) && check_shift(&run, state->system))
+        check_collisions(&run, state->system);
     walk_destroy(&run);
     return true;
 }

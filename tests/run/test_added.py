@@ -1,5 +1,5 @@
-"""A pair potential and a thermostat are a file and a row each: Lennard-Jones 9-6 and the Berendsen thermostat are added to a copy of the
-source, which is built. Energies by all pairs in numpy, the relaxation of the temperature. A form with a wrong derivative is refused.
+"""A pair potential and a thermostat are a file and a row each: Lennard-Jones 9-6 and the thermostats of Berendsen and Andersen are added
+to a copy of the source, which is built. Energies by all pairs in numpy, the relaxation of the temperature, collisions of single atoms. A form with a wrong derivative is refused.
 
 With MDMINI_TEST_BACKENDS=cuda on a GPU, or in build-emulated on the emulated one."""
 import os
@@ -54,7 +54,15 @@ BATH = """#include <math.h>
 
 MdBathChange md_bath_berendsen(const MdBathCall *call) {
     const double kinetic = call->kinetic + (call->target - call->kinetic) * call->elapsed;
-    return (MdBathChange){kinetic, sqrt(kinetic / call->kinetic)};
+    return (MdBathChange){.kinetic = kinetic, .factor = sqrt(kinetic / call->kinetic)};
+}
+"""
+ANDERSEN = """#include <math.h>
+
+#include "physics/bath.h"
+
+MdBathChange md_bath_andersen(const MdBathCall *call) {
+    return (MdBathChange){.share = -expm1(-call->elapsed), .spread = sqrt(call->temperature)};
 }
 """
 
@@ -89,6 +97,8 @@ def build(folder):
         add_row(physics / "forms.def", "MD_FORMS", f'FORM({name.upper()}, "{name}", {name}, "epsilon sigma", MD_FORM_MIXES, "4 epsilon ((sigma/r)^9 - (sigma/r)^6)")')
     (physics / "baths/berendsen.c").write_text(BATH)
     add_row(physics / "baths.def", "MD_BATHS", 'BATH(BERENDSEN, "berendsen", berendsen, MD_BATH_RELAXES, "weak coupling")')
+    (physics / "baths/andersen.c").write_text(ANDERSEN)
+    add_row(physics / "baths.def", "MD_BATHS", 'BATH(ANDERSEN, "andersen", andersen, MD_BATH_RELAXES | MD_BATH_BY_ATOM, "collisions of single atoms")')
     for line in (Path(os.environ["MDMINI"]).parent / "CMakeCache.txt").read_text().splitlines():
         name, _, value = line.partition("=")
         cache[name.partition(":")[0]] = value
@@ -136,6 +146,22 @@ def test_bath(checks, folder):
     checks.that(abs(last - right) < 1e-3, f"temperature {last}, expected {right}")
 
 
+def test_bath_by_atom(checks, folder):
+    """Atoms that have not collided keep their velocities: exp(-t/tau) of them. The others have those of the target temperature."""
+    done = start(folder, "system.density=1e-4", "ensemble.thermostat=andersen", "ensemble.target=0.3", "ensemble.relaxation=0.5", "ensemble.every=1",
+                 "output.thermo_every=100", "output.velocities_every=100", "run.steps=100", "output.frames_every=100")
+    if not checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{done.last_lines()}"):
+        return
+    with done.h5() as file:
+        first, last = (file["particles/all/velocity/value"][k].astype(float) for k in (0, -1))
+    turned = (first * last).sum(axis=1) / np.sqrt((first**2).sum(axis=1) * (last**2).sum(axis=1))
+    kept, right = (turned > 0.999).mean(), np.exp(-99 * 0.005 / 0.5)  # frames are of before the thermostat acts at their steps
+    error = np.sqrt(right * (1 - right) / len(first))
+    checks.that(abs(kept - right) < 5 * error, f"{kept} of the atoms have not collided, expected {right} +- {error}")
+    warm = (last[turned < 0.99]**2).mean()
+    checks.that(abs(warm / 0.3 - 1) < 0.1, f"those that have collided are at {warm}")
+
+
 def main():
     checks = Checks()
     if os.environ.get("MDMINI_SANITIZE"):
@@ -143,7 +169,7 @@ def main():
         sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["MDMINI"] = str(build(Path(folder)))
-        checks.run(test_form, test_bath)
+        checks.run(test_form, test_bath, test_bath_by_atom)
     checks.finish()
 
 

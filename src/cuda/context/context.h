@@ -63,6 +63,7 @@ typedef enum CudaStage {
     X(integrate, drift, "")                                                                                            \
     X(integrate, check, "")                                                                                            \
     X(integrate, scale, "")                                                                                            \
+    X(integrate, collide, "")                                                                                          \
     X(reduce, sums, "")                                                                                                \
     X(reduce, finish, "reduce.finish=two-pass")                                                                        \
     X(reduce, measure, "")                                                                                             \

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "physics/noise.h"
+
 /* Numbers of three components, in the layout that memory.layout says:
  *   aos   part[0]: packed xyz, [n][3]
  *   soa   part[0..2]: one array a component, [n]
@@ -397,6 +399,7 @@ typedef struct CudaArguments {
     void *out; /* sort_rank_few: counts of the next sort */
     CudaRowHead *row;
     int64_t row_step; /* that goes into it */
+    MdCollisions collisions;
 } CudaArguments;
 
 #endif

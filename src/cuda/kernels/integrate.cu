@@ -67,3 +67,13 @@ MD_KERNEL k_integrate_scale(MD_ARGUMENTS) {
     v.v.z = (Pair)((double)v.v.z * a.factor + a.shift[2]);
     store<Pair>(a.now.velocity, i, v.v, v.w);
 }
+
+/* Reads velocity, tag [n], collisions; writes velocity [n]. */
+MD_KERNEL k_integrate_collide(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= own_atoms(a)) return;
+    Full<Pair> full = load_velocity(a.now, i);
+    double v[3] = {full.v.x, full.v.y, full.v.z};
+    md_noise_collide(&a.collisions, (uint32_t)a.now.tag[i].id, full.w, v);
+    store<Pair>(a.now.velocity, i, {(Pair)v[0], (Pair)v[1], (Pair)v[2]}, full.w);
+}

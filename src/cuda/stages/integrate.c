@@ -42,6 +42,13 @@ void cuda_integrate_scale(CudaContext *context, double factor, const double shif
     cuda_timing_end(context);
 }
 
+void cuda_integrate_collide(CudaContext *context, const MdCollisions *collisions) {
+    cuda_timing_begin(context, CUDA_INTEGRATE);
+    context->arguments.collisions = *collisions;
+    cuda_launch(context, CUDA_K_integrate_collide, context->room);
+    cuda_timing_end(context);
+}
+
 MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long key, int64_t step_offset) {
     const unsigned bits = (unsigned)(key & 0xffffffffu);
     float displacement;

@@ -50,5 +50,5 @@ MdBathChange md_bath_csvr(const MdBathCall *call) {
     draw_normal(&draws, normal);
     const double along = sqrt(exp(-call->elapsed) * call->kinetic) + sqrt(width_sq) * normal[0];
     const double kinetic = along * along + width_sq * draw_squares(&draws, call->degrees - 1);
-    return (MdBathChange){kinetic, copysign(sqrt(kinetic / call->kinetic), along)};
+    return (MdBathChange){.kinetic = kinetic, .factor = copysign(sqrt(kinetic / call->kinetic), along)};
 }

@@ -4,5 +4,5 @@
 #include "physics/bath.h"
 
 MdBathChange md_bath_rescale(const MdBathCall *call) {
-    return (MdBathChange){call->target, sqrt(call->target / call->kinetic)};
+    return (MdBathChange){.kinetic = call->target, .factor = sqrt(call->target / call->kinetic)};
 }

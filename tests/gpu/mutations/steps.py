@@ -43,6 +43,9 @@ mutant("check: a plain maximum", STEP + " k_integrate_check(", "atomicMax(&a.sta
        "a.status->measures.moved_sq = __float_as_uint(moved_sq[0]);", rows("neighbor.rebuild=host-check launch.block_size=32 " + APART, IN_MOTION))
 mutant("scale: z is left out", STEP + " k_integrate_scale(", "v.v.z = (Pair)((double)v.v.z * a.factor + a.shift[2]);", "", tests())
 mutant("scale: the last atom is left out", STEP + " k_integrate_scale(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests())
+mutant("collide: the last atom is left out", STEP + " k_integrate_collide(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests())
+mutant("collide: the noise of another atom", STEP + " k_integrate_collide(", "(uint32_t)a.now.tag[i].id", "(uint32_t)i", tests())
+mutant("collide: the mass is left out", STEP + " k_integrate_collide(", "full.w, v);", "1, v);", tests())
 
 # --- steps in one launch ---------------------------------------------------------------------------------------------------
 
