@@ -11,13 +11,41 @@
 #include "output/path.h"
 #include "output/schedule.h"
 
+static const char *run_name(const MdDeck *deck) {
+    const char *name = md_deck_config(deck)->output_name;
+    return *name ? name : md_deck_name(deck);
+}
+
+/* The file of the same kind under the name that the run has had until now; NULL: the name is the same, or there is none. From
+ * malloc. */
+static char *find_former(const MdRecord *r, const char *path) {
+    const char *name = run_name(md_deck_before(r->deck));
+    if (strcmp(name, run_name(r->deck)) == 0) return NULL;
+    const char *slash = strrchr(r->resume.from, '/');
+    const int n_folder = slash ? (int)(slash + 1 - r->resume.from) : 0;
+    char *former = md_format("%.*s%s%s", n_folder, r->resume.from, name, strrchr(path, '.'));
+    if (access(former, R_OK) == 0) return former;
+    free(former);
+    return NULL;
+}
+
 static MdStatus check_there(const MdRecord *r, const char *path, int64_t n_frames, const char *option) {
     if (!path || n_frames == 0 || access(path, R_OK | W_OK) == 0) return MD_OK;
     char *reason = md_copy_text(strerror(errno)), *folder = md_path_folder(r->resume.from);
-    md_fail(r->errors, MD_ERROR_INPUT,
+    char *former = find_former(r, path);
+    if (former)
+        md_fail(r->errors, MD_ERROR_INPUT,
+                "%s: output.name: read %s, but the run goes on with the trajectory that it has, %s of %lld frames, and "
+                "there is no %s: leave output.name out, copy %s to %s, or go on without a trajectory: %s=0",
+                md_deck_origin(r->deck, MD_OPTION_output_name), run_name(r->deck), former, (long long)n_frames, path,
+                former, path, option);
+    else
+        md_fail(
+            r->errors, MD_ERROR_INPUT,
             "%s: the trajectory of the run, of %lld frames, cannot be continued: %s; put it back, name its folder with "
             "output.directory (that of the restart file: %s), or go on without one: %s=0",
             path, (long long)n_frames, reason, folder, option);
+    free(former);
     free(reason);
     free(folder);
     return MD_ERROR_INPUT;

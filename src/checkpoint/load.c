@@ -166,7 +166,7 @@ static MdStatus read_history(MdCheckpoint *c, MdRecord *r) {
 /* Of the start, which leave room for those of the end. A bool is read as what it is only when it is one. */
 static MdStatus read_checks(MdCheckpoint *c, MdRecord *r) {
     MdVerification *v = &r->verification;
-    MdStatus status = read_section(c, "checks", v, sizeof *v);
+    MdStatus status = read_section(c, "checks", v, MD_VERIFICATION_SAVED_BYTES);
     if (status != MD_OK) return status;
     enum { ROOM = sizeof v->checks / sizeof *v->checks };
     const MdRange ranges[] = {{"checks", (double)v->n_checks, 0, ROOM / 2},

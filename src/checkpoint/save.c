@@ -146,7 +146,7 @@ static void put_head(MdRestart *file, const MdRecord *r, const MdSystem *system,
     put_text(file, "origin", origin);
     put_run(file, r, heat, now);
     put_system(file, &r->plan, system);
-    put(file, "checks", &r->verification, sizeof r->verification);
+    put(file, "checks", &r->verification, MD_VERIFICATION_SAVED_BYTES);
     put(file, "thermo", r->history.rows, r->history.n * sizeof *r->history.rows);
     put_sessions(file, r);
     free(switches);

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "deck/table.h"
+#include "report/tolerance.h"
 
 void md_advice_log_types(const MdRecord *r, const char *prefix) {
     const int *alike = r->plan.alike;
@@ -156,6 +157,20 @@ void md_advice_log_fault(const MdRecord *r) {
     free(why);
     free(core);
     free(text);
+}
+
+double md_advice_time_step(const MdRecord *r, char **note) {
+    const double dt = r->config->run_timestep, most = md_tolerance_temperature_share;
+    *note = NULL;
+    if (r->step == 0 || !r->verification.complete) return NAN;
+    const double share = md_tolerance_temperature_error(r->verification.curvature_at_end, r->plan.box.dimension, dt);
+    if (share > most)
+        *note = md_format("run.timestep = %g (%s) is long for how fast the atoms oscillate: the temperature, of the "
+                          "velocities, is %.1f %% too low, and potential energy and pressure are those of a higher "
+                          "one; the energy is conserved all the same. Below %.2g it is less than %g %%",
+                          dt, md_deck_origin(r->deck, MD_OPTION_run_timestep), 100 * share,
+                          0.99 * dt * sqrt(most / share), 100 * most);
+    return share;
 }
 
 void md_advice_log_energy(const MdRecord *r) {

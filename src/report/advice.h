@@ -21,6 +21,9 @@ void md_advice_log_start(const MdRecord *record, const MdThermo *first);
 
 /* Of a motion that was stopped: what it was, and why. */
 void md_advice_log_fault(const MdRecord *record);
+/* Of the time step and the stiffness of what the atoms are in at the end: by which share the temperature is too low for it; NaN:
+ * not known. note: NULL, or from malloc, that this is much. */
+double md_advice_time_step(const MdRecord *record, char **note);
 /* Where the conserved energy has changed by more than its limit: what helps. */
 void md_advice_log_energy(const MdRecord *record);
 

@@ -251,20 +251,25 @@ static void log_resumed(MdRecord *r) {
     const bool other_sums =
         !resume->difference && r->comm && r->config->reduce_accumulate != MD_ACCUMULATE_REPRODUCIBLE;
     char *folder = md_path_folder(resume->from);
-    char *line = md_format(
-        "at step %lld of run %s, by %s: %s%s%s%s%s%s", (long long)resume->from_step, resume->run_id, resume->from,
-        resume->difference ? "statistically equivalent only, as " : "",
-        resume->difference ? resume->difference : "the bits are those of a run that never stopped",
-        other_sums ? " (those of energies on the same grid of domains alone)" : "",
-        resume->same_list ? "" : "; list and forces are made anew",
-        resume->from_step < r->config->run_steps ? "" : "; all its steps are made, and a larger run.steps goes on",
-        md_path_same(folder, r->config->output_directory)
-            ? ""
-            : "; its files are those in output.directory, not those beside it");
+    char *line = md_format("at step %lld of run %s, by %s: %s%s%s%s%s", (long long)resume->from_step, resume->run_id,
+                           resume->from, resume->difference ? "statistically equivalent only, as " : "",
+                           resume->difference ? resume->difference : "the bits are those of a run that never stopped",
+                           other_sums ? " (those of energies on the same grid of domains alone)" : "",
+                           resume->same_list ? "" : "; list and forces are made anew",
+                           md_path_same(folder, r->config->output_directory)
+                               ? ""
+                               : "; its files are those in output.directory, not those beside it");
     free(folder);
     md_log_wrapped(r->log, "resumed  ", line);
-    if (resume->reported) md_log(r->log, "         %s stays as it is, with the times of these steps\n", r->files.json);
     free(line);
+    if (resume->from_step < r->config->run_steps) return;
+    line = md_format("%s: all its steps are made, run.steps = %lld (%s)%s",
+                     resume->reported ? "nothing is left to do" : "no step is left to make",
+                     (long long)r->config->run_steps, md_deck_origin(r->deck, MD_OPTION_run_steps),
+                     md_deck_ramp_ends(r->config) ? "" : "; a larger run.steps goes on");
+    md_log_wrapped(r->log, "         ", line);
+    free(line);
+    if (resume->reported) md_log(r->log, "         %s stays as it is, with the times of these steps\n", r->files.json);
 }
 
 void md_report_head(MdRecord *r) {
@@ -284,7 +289,7 @@ void md_report_head(MdRecord *r) {
         md_continued_log(r, "");
     }
     md_log_file_only(r->log, "\n%s", r->effective_deck);
-    if (r->resume.from) log_heading(r);
+    if (r->resume.from && r->resume.from_step < r->config->run_steps) log_heading(r);
 }
 
 void md_report_thermo(MdRecord *r, const MdThermo *t) {
@@ -300,8 +305,11 @@ void md_report_thermo(MdRecord *r, const MdThermo *t) {
 static void log_averages(MdRecord *r) {
     const MdAverages averages = md_averages(&r->history);
     if (averages.n_rows == 0 || averages.to_step == 0) return;
-    md_log(r->log, "\naverages over the second half of the table (+-: standard error, by %d blocks)\n",
-           MD_AVERAGE_BLOCKS);
+    bool has_error = false;
+    for (int k = 0; k < MD_N_AVERAGES; k++) has_error = has_error || !averages.of[k].why;
+    md_log(r->log, "\naverages over the second half of the table");
+    if (has_error) md_log(r->log, " (+-: standard error, by %d blocks)", MD_AVERAGE_BLOCKS);
+    md_log(r->log, "\n");
     md_log(r->log, "%lld row%s, steps %lld to %lld", (long long)averages.n_rows, averages.n_rows == 1 ? "" : "s",
            (long long)averages.from_step, (long long)averages.to_step);
     if (r->resume.from && averages.from_step <= r->resume.from_step)
@@ -333,6 +341,9 @@ static void log_verification(MdRecord *r) {
                within);
     if (v->fault.step >= 0) md_advice_log_fault(r);
     else md_advice_log_energy(r);
+    char *note;
+    md_advice_time_step(r, &note);
+    warn_of(r, "", note);
 }
 
 /* What is lost of the files although all was written: the status that takes the place of `status`. */

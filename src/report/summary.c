@@ -56,6 +56,16 @@ static void write_tail(MdJson *json, const MdRecord *r) {
     md_json_end_object(json);
 }
 
+static void write_time_step(MdJson *json, const MdRecord *r) {
+    char *note;
+    const double share = md_advice_time_step(r, &note);
+    md_json_begin_object(json, "time_step");
+    md_json_real(json, "temperature_error", share);
+    md_json_text(json, "note", note);
+    md_json_end_object(json);
+    free(note);
+}
+
 static void write_stages(MdJson *json, const MdRecord *r) {
     const double n_atoms = (double)r->plan.n_atoms, n_entries = (double)r->statistics.n_entries;
     md_json_begin_array(json, "stages");
@@ -289,6 +299,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     write_last_row(json, &r->history);
     write_averages(json, &r->history);
     write_tail(json, r);
+    write_time_step(json, r);
     md_json_real(json, "energy_drift_per_atom_step", md_history_drift(&r->history));
     md_json_real(json, "energy_drift_error_per_atom_step", md_history_drift_error(&r->history));
     md_json_real(json, "loop_seconds", r->loop_seconds);

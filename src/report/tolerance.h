@@ -142,6 +142,14 @@ static inline double md_tolerance_time_step(const MdThermo *row, double curvatur
     return fmin(shadow + 6 * collision / sqrt(n), 0.02 * scale) + row->fluctuation / 24 + 6 * crossing / sqrt(n);
 }
 
+/* The share by which the temperature of the velocities is below that of the places, (w dt)^2 / 4 as above. The energy that is
+ * conserved does not show it: pressure and energies are those of the higher temperature. Of a warning: above half of the
+ * 2 % that the energy is allowed. */
+static inline double md_tolerance_temperature_error(double curvature, int dimension, double timestep) {
+    return timestep * timestep * fmax(curvature, 0) / dimension / 4;
+}
+static const double md_tolerance_temperature_share = 0.01;
+
 /* The share of the bound of the potential energy that its error may still reach when atoms are this far (sigma) from a crystal.
  * The pairs of a crystal have a few distances, and pairs of the same distance round alike: the error is that of one pair times
  * their number. Distances that differ by the resolution, the most that one is rounded by, round independently, and the error

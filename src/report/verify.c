@@ -173,6 +173,7 @@ static MdStatus compare(MdVerification *verification, const MdBackendOps *ops, c
         verification->accumulated =
             fmax(verification->accumulated, accumulate * limits.potential / (roundoff + accumulate) / n);
         verification->curvature = fmax(verification->curvature, scales.curvature / n);
+        verification->curvature_at_end = scales.curvature / n;
         verification->force = fmax(verification->force, scales.force / n);
         if (step == 0)
             add_check(verification, "positions, difference from input (sigma)", step,

@@ -7,6 +7,8 @@
 #ifndef MD_REPORT_VERIFY_H
 #define MD_REPORT_VERIFY_H
 
+#include <stddef.h>
+
 #include "backend/backend.h"
 #include "report/history.h"
 
@@ -27,7 +29,10 @@ typedef struct MdVerification {
     double accumulated; /* that adding up the potential energy may lose, per particle */
     MdFault fault;      /* step -1 when nothing went wrong */
     bool complete;      /* everything that a verdict needs was checked: first step, last step, conservation */
+    double curvature_at_end; /* that seen last; not in restart files */
 } MdVerification;
+
+enum { MD_VERIFICATION_SAVED_BYTES = offsetof(MdVerification, curvature_at_end) };
 
 /* Compares the backend with the reference at the places where it stands. Leaves forces and energies of these places.
  * MD_STOPPED, and no check made, when a stop was asked for meanwhile (base/stop.h). Collective: each process judges a

@@ -112,6 +112,37 @@ def test_timestep(checks, folder):
     checks.that("lower system.density" in said(done), said(done)[-900:])
 
 
+def oscillation(density, n=3, cutoff=2.5):
+    """w^2 of an atom of an fcc crystal of Lennard-Jones: the mean of the second derivatives by its place."""
+    edge = (4 / density)**(1 / 3)
+    total = 0
+    for x, y, z in fcc(2 * n, edge):
+        r = math.dist((x, y, z), (n * edge,) * 3)
+        if 0 < r < cutoff:
+            total += 4 * (12 * 13 / r**14 - 6 * 7 / r**8) + 2 / r * 4 * (-12 / r**13 + 6 / r**7)
+    return total / 3
+
+
+def test_long_timestep(checks, folder):
+    """A step that conserves the energy, but is long for the oscillations of the atoms, is warned of; the step of the warning is not."""
+    melt = {"cells": 5, "density": 0.8442, "temperature": 1.44}
+    done = start(folder, "long", system=melt, run={"steps": 300, "timestep": 0.02, "backend": "cpu"})
+    found = re.search(r"warning: run.timestep = 0.02 \(\S*/long.txt:\d+\) is long .*? is ([0-9.]+) % too low.*? Below ([0-9.]+) it is", said(done))
+    report = done.json()["time_step"]
+    checks.that(done.code == 0 and found and 2 <= float(found[1]) <= 3 and report["note"].startswith("run.timestep = 0.02"), f"0.02: {found} {report}")
+    for timestep in (found[2], 0.005):
+        done = start(folder, "long", system=melt, run={"steps": 300, "timestep": timestep, "backend": "cpu"})
+        report = done.json()["time_step"]
+        checks.that(done.code == 0 and "run.timestep =" not in said(done).split("energy, drift")[1] and report["note"] is None and report["temperature_error"] <= 0.01,
+                    f"{timestep}: {report} {said(done)[-600:]}")
+    crystal = {"cells": 5, "density": 1, "temperature": 1e-6}
+    done = start(folder, "long", system=crystal, run={"steps": 1, "timestep": 0.02})
+    checks.near(done.json()["time_step"]["temperature_error"], oscillation(1) * 0.02**2 / 4, 1e-5, "a crystal")
+    for name, sections in (("no step", {"run": {"steps": 0}}), ("not verified", {"report": {"verify": "off"}})):
+        report = start(folder, "long", system=melt, **sections).json()["time_step"]
+        checks.that(report == {"temperature_error": None, "note": None}, f"{name}: {report}")
+
+
 def test_types(checks, folder):
     """Named if mass and all pairs are the same, and not if anything differs."""
     system = {"cells": 4, "density": 0.8, "types": 3}
@@ -239,7 +270,7 @@ def test_no_verdict(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_random_places, test_places_of_a_file, test_no_pairs, test_timestep, test_types, test_cutoffs, test_thermostat, test_tails, test_no_verdict)
+    checks.run(test_random_places, test_places_of_a_file, test_no_pairs, test_timestep, test_long_timestep, test_types, test_cutoffs, test_thermostat, test_tails, test_no_verdict)
     checks.finish()
 
 

@@ -88,6 +88,38 @@ def test_refusals(checks, folder):
     checks.that(done.code == 2 and "exclude each other" in done.stderr, f"--bench --restart: {done.code} {done.stderr}")
 
 
+def test_nothing_to_do(checks, folder):
+    """A run that is over says so, names run.steps, and has no empty table."""
+    made = program.run(deck(folder, "run"), "run.steps=20", folder=folder)
+    for words, told in (([], "nothing is left to do"), (["output.name=new", "output.frames_every=0"], "no step is left to make")):
+        done = resume(folder, "run", *words)
+        text = " ".join(done.stdout.split())
+        checks.that(done.code == 0 and f"{told}: all its steps are made, run.steps = 20 (" in text and "; a larger run.steps goes on" in text,
+                    f"{words}: {done.code} {text}")
+        checks.that("temperature potential total" not in text and "temperature potential total" in " ".join(made.stdout.split()), f"{words}: a table: {text}")
+    done = resume(folder, "run", "run.steps=30")
+    checks.that(done.code == 0 and "all its steps are made" not in done.stdout and "temperature      potential" in done.stdout, f"as advised: {done.stdout}")
+
+
+def test_other_name(checks, folder):
+    """A run that goes on under another name needs its trajectory there: the message says which, and its ways work."""
+    program.run(deck(folder, "run"), "run.steps=20", folder=folder)
+    words = ["run.steps=40", "output.name=new"]
+    done = resume(folder, "run", *words)
+    told = "command line: output.name: read new, but the run goes on with the trajectory that it has, run.h5 of "
+    checks.that(done.code == 2 and told in done.stderr and "and there is no new.h5: leave output.name out, copy run.h5 to new.h5, or " in done.stderr,
+                f"{done.code} {done.stderr}")
+    done = resume(folder, "run", *words, "output.frames_every=0")
+    checks.that(done.code == 0, f"without a trajectory: {done.last_lines()}")
+    shutil.copy(folder / "run.h5", folder / "new.h5")
+    done = resume(folder, "run", *words)
+    checks.that(done.code == 0, f"with a copy: {done.last_lines()}")
+    (folder / "run.h5").unlink()
+    (folder / "new.h5").unlink()
+    done = resume(folder, "run", *words)
+    checks.that(done.code == 2 and "new.h5: the trajectory of the run, of " in done.stderr, f"there is none at all: {done.code} {done.stderr}")
+
+
 def marked_for_writing(path):
     """The bytes of a compressed trajectory with the mark that a killed writer leaves."""
     kill = "import h5py, os, sys; file = h5py.File(sys.argv[1], 'r+', libver='v110'); file.swmr_mode = True; os._exit(0)"
@@ -186,4 +218,4 @@ def test_coordinates_first(checks, folder):
     checks.that(done.code == 0 and done.json()["n_atoms"] == 3, f"coordinates after the deck: {done.code} {done.last_lines()}")
 
 
-run_tests(test_damage, test_refusals, test_check, test_left_alone, test_other_run, test_ramp, test_coordinates_first)
+run_tests(test_damage, test_refusals, test_nothing_to_do, test_other_name, test_check, test_left_alone, test_other_run, test_ramp, test_coordinates_first)

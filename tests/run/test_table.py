@@ -113,6 +113,8 @@ def check_averages(checks, done, what, log):
         shown = f"error not known: {one['why']}" if one["why"] else f"+- {one['error']:.2g}"
         line = next((line.split(None, 1) for line in done.stdout.splitlines() if line.startswith(f"{key.replace('_', ' ')}  ")), [])
         checks.that(line and line[-1].endswith(shown) and f"{one['mean']:.7f}" in line[-1], f"{what}: {key}: {line}, not {shown}")
+    has_error = any(one["error"] is not None for one in found.values() if isinstance(one, dict))
+    checks.that(("(+-: standard error, by 10 blocks)" in done.stdout) == has_error, f"{what}: the heading speaks of errors, or not: {found}")
     return found
 
 
