@@ -22,13 +22,13 @@ MD_HD void md_philox_block(uint32_t counter[4], uint64_t seed) {
 }
 
 /* In (0, 1]. */
-static inline double md_philox_uniform(uint32_t low, uint32_t high) {
+MD_HD double md_philox_uniform(uint32_t low, uint32_t high) {
     uint64_t bits = low ^ (uint64_t)high << 21;
     return (double)bits * 0x1p-53 + 0x1p-54;
 }
 
 /* Two normal numbers from two uniform ones (Box and Muller, Ann. Math. Stat. 29, 610 (1958)), with Philox those of cuRAND. */
-static inline void md_normal_pair(double pair[2]) {
+MD_HD void md_normal_pair(double pair[2]) {
     const double two_pi = 6.283185307179586476925286766559;
     const double radius = sqrt(-2 * log(pair[0])), angle = two_pi * pair[1];
     pair[0] = radius * sin(angle);
