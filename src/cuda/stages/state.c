@@ -11,6 +11,9 @@
 #include "cuda/stages/array_table.h"
 #include "parallel/rows.h"
 
+/* CudaParticles packs them in vectors; the list of places to change is in src/README.md, "To add a quantity of each atom". */
+_Static_assert(MD_N_COLUMNS == 6, "physics/columns.def has another column, which the cuda backend does not keep yet");
+
 /* Of the whole box. Without gaps: its bytes go into the file. */
 typedef struct ListState {
     int32_t n[3], wraps[3];
