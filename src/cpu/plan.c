@@ -137,9 +137,10 @@ MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
         config->force_kernel = MD_KERNEL_LIST;
         md_choices_add(choices, "force.kernel", "list", "the fastest of this backend at every size");
     }
-    const MdStatus checked = md_variants_check(md_cpu_variants(), "cpu", config, errors);
+    /* What several processes have no version of may not be there at all: it is refused once, with the value that works. */
     const MdStatus ranks = plan->comm ? check_ranks(config, errors) : MD_OK;
+    const MdStatus checked = ranks == MD_OK ? md_variants_check(md_cpu_variants(), "cpu", config, errors) : ranks;
     const MdDomainShape shape = shape_of(config, plan);
     const MdStatus divided = md_ranks_resolve_grid(config, plan->comm, &shape, choices, errors);
-    return checked != MD_OK ? checked : ranks != MD_OK ? ranks : divided;
+    return checked != MD_OK ? checked : divided;
 }

@@ -25,6 +25,7 @@ REFUSED = (
     (3, "parallel.grid=3 1 1", "sigma thick along x, and the list reaches", "at most 2 along x"),
     (2, "parallel.grid=1 1 2", "6.72 sigma are too short along z to be cut", "at most 1 along z"),
     (2, "force.kernel=cell", "force.kernel: cell does not run over several processes", "take list"),
+    (2, "force.kernel=list-split", "force.kernel: list-split does not run over several processes", "take list"),
     (2, "neighbor.list=half", "neighbor.list: half does not run over several processes", "take full"),
     (2, "neighbor.write=atomic", "neighbor.write: atomic does not run over several processes", "take nonatomic"),
     (2, "neighbor.search=brute", "neighbor.search: brute does not run over several processes", "take cell"),
