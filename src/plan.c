@@ -391,8 +391,11 @@ static MdStatus check_motion(const MdSimulation *s) {
 
 MdStatus md_simulation_check_files(MdSimulation *s) {
     if (!s->resumed) return MD_OK;
-    const MdStatus status =
-        md_comm_worst_status(s->record.comm, md_checkpoint_check(s->resumed, &s->record), s->record.errors);
+    double kinetic = 0;
+    MdStatus status = md_checkpoint_check(s->resumed, &s->record, &kinetic);
+    if (status == MD_OK)
+        status = md_thermostat_check(&s->thermostat, kinetic, s->record.step, s->record.deck, s->record.errors);
+    status = md_comm_worst_status(s->record.comm, status, s->record.errors);
     if (status != MD_OK || !md_comm_is_root(s->record.comm)) return status;
     MdTrajectorySpec spec = md_trajectory_of_run(&s->record, s->system);
     md_continue_plan(&s->record, &spec);

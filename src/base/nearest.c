@@ -40,11 +40,23 @@ void md_nearest_offer(MdNearest *nearest, const char *name) {
     nearest->best = name;
 }
 
+/* Whether one is the other with its letters in another order. */
+static bool same_letters(const char *a, const char *b) {
+    int more[256] = {0};
+    for (; *a; a++) more[tolower((unsigned char)*a)]++;
+    for (; *b; b++) more[tolower((unsigned char)*b)]--;
+    for (int c = 0; c < 256; c++)
+        if (more[c] != 0) return false;
+    return true;
+}
+
 const char *md_nearest_name(const MdNearest *nearest) {
     if (!nearest->best || nearest->distance <= 1) return nearest->best;
     /* One slip in four letters, and seldom in the first: beyond that the suggestion would be noise. */
     const bool same_first = tolower((unsigned char)*nearest->best) == tolower((unsigned char)*nearest->wanted);
-    return same_first && nearest->distance <= (int)(strlen(nearest->best) + 1) / 4 ? nearest->best : NULL;
+    const bool is_near = nearest->distance <= (int)(strlen(nearest->best) + 1) / 4 ||
+                         (nearest->distance == 2 && same_letters(nearest->best, nearest->wanted));
+    return same_first && is_near ? nearest->best : NULL;
 }
 
 char *md_nearest_question(const char *name) {

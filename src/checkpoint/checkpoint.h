@@ -34,8 +34,9 @@ MdSystem *md_checkpoint_system(MdCheckpoint *checkpoint, const MdSystemPlan *pla
 /* The state of the backend; list and forces with record->resume.same_list only (MdBackendOps.load). */
 MdStatus md_checkpoint_load(MdCheckpoint *checkpoint, const MdRecord *record, const MdSystem *system, void *context);
 
-/* Whether that would find anything against particles and list, by what is known without the backend's context. Collective. */
-MdStatus md_checkpoint_check(MdCheckpoint *checkpoint, const MdRecord *record);
+/* Whether that would find anything against particles and list, by what is known without the backend's context. kinetic: energy, without
+ * the motion of the whole. Collective. */
+MdStatus md_checkpoint_check(MdCheckpoint *checkpoint, const MdRecord *record, double *kinetic);
 
 /* Writes record->files.restart at record->step. heat: that of the thermostat. The bits of the run stay what they are. *stands:
  * whether the file is that of this step now (see md_restart_commit). */

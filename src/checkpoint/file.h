@@ -35,5 +35,7 @@ char *md_bits_difference(const char *before, const char *now); /* lines that dif
 /* --- particles.c --- */
 /* Makes those rows of a section the next to be read that this process has. */
 MdStatus md_checkpoint_find_rows(MdRestart *file, const MdSystem *system, const char *name, uint64_t row_bytes);
+/* Of the velocities, without that of the motion of the whole. system: from md_checkpoint_system. Collective. */
+MdStatus md_checkpoint_kinetic(MdCheckpoint *checkpoint, const MdSystem *system, double *kinetic);
 
 #endif

@@ -287,7 +287,7 @@ MdStatus md_checkpoint_load(MdCheckpoint *c, const MdRecord *r, const MdSystem *
     return r->ops->load(context, &from.state);
 }
 
-MdStatus md_checkpoint_check(MdCheckpoint *c, const MdRecord *r) {
+MdStatus md_checkpoint_check(MdCheckpoint *c, const MdRecord *r, double *kinetic) {
     MdSystem *system = md_checkpoint_system(c, &r->plan, r->errors);
     if (!system) return MD_ERROR_INPUT;
     Loading from = begin_loading(c, r, system);
@@ -298,6 +298,8 @@ MdStatus md_checkpoint_check(MdCheckpoint *c, const MdRecord *r) {
                                              md_column_bytes(k, r->config->run_precision));
     if (status == MD_OK && r->resume.same_list && !r->no_gpu)
         status = r->ops->check_list(r->config, &r->plan, &from.state);
+    status = md_comm_worst_status(r->comm, status, r->errors);
+    if (status == MD_OK) status = md_checkpoint_kinetic(c, system, kinetic);
     md_system_destroy(system);
     return status;
 }

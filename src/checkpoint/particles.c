@@ -78,15 +78,45 @@ MdStatus md_checkpoint_find_rows(MdRestart *file, const MdSystem *system, const 
     return status == MD_OK ? md_restart_skip(file, (uint64_t)system->first * row_bytes) : status;
 }
 
-static MdStatus read_places(MdCheckpoint *c, const MdSystem *system, double *places, MdErrors *errors) {
-    const uint64_t bytes = md_restart_bytes(c->file, "position");
-    const size_t size = bytes == 3 * (uint64_t)system->n_atoms * sizeof(float) ? sizeof(float) : sizeof(double);
-    MdStatus status = md_checkpoint_find_rows(c->file, system, "position", 3 * size);
+/* Begins with the vectors of a section, of which read_vector gives one after the other. *size: of a number. */
+static MdStatus find_vectors(MdCheckpoint *c, const MdSystem *system, const char *name, size_t *size) {
+    const uint64_t bytes = md_restart_bytes(c->file, name);
+    *size = bytes == 3 * (uint64_t)system->n_atoms * sizeof(float) ? sizeof(float) : sizeof(double);
+    return md_checkpoint_find_rows(c->file, system, name, 3 * *size);
+}
+
+static MdStatus read_vector(MdCheckpoint *c, size_t size, double vector[3]) {
+    float single[3] = {0};
+    if (size == sizeof(double)) return md_restart_read(c->file, vector, 3 * size);
+    const MdStatus status = md_restart_read(c->file, single, sizeof single);
+    for (int a = 0; a < 3; a++) vector[a] = (double)single[a];
+    return status;
+}
+
+MdStatus md_checkpoint_kinetic(MdCheckpoint *c, const MdSystem *system, double *kinetic) {
+    const int32_t *type = c->fixed[MD_COLUMN_type];
+    double sums[5] = {0}; /* kinetic energy, momentum, mass */
+    size_t size;
+    MdStatus status = find_vectors(c, system, "velocity", &size);
     for (int64_t i = 0; status == MD_OK && i < system->n_own; i++) {
-        float single[3];
+        double v[3];
+        const double mass = system->mass[type[i]];
+        status = read_vector(c, size, v);
+        sums[0] += 0.5 * mass * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+        for (int a = 0; a < 3; a++) sums[1 + a] += mass * v[a];
+        sums[4] += mass;
+    }
+    md_comm_add_doubles(system->comm, sums, 5);
+    *kinetic = sums[0] - (sums[1] * sums[1] + sums[2] * sums[2] + sums[3] * sums[3]) / (2 * sums[4]);
+    return status;
+}
+
+static MdStatus read_places(MdCheckpoint *c, const MdSystem *system, double *places, MdErrors *errors) {
+    size_t size;
+    MdStatus status = find_vectors(c, system, "position", &size);
+    for (int64_t i = 0; status == MD_OK && i < system->n_own; i++) {
         double *place = places + 3 * i;
-        status = md_restart_read(c->file, size == sizeof(float) ? (void *)single : (void *)place, 3 * size);
-        for (int a = 0; a < 3 && size == sizeof(float); a++) place[a] = (double)single[a];
+        status = read_vector(c, size, place);
         const MdRange ranges[] = {
             {"x", place[0], -1e15, 1e15}, {"y", place[1], -1e15, 1e15}, {"z", place[2], -1e15, 1e15}};
         if (status == MD_OK) status = MD_RANGE_CHECK(ranges, c->path, errors);

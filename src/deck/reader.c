@@ -216,6 +216,11 @@ static void read_assignment(MdLayer *layer, char *line) {
     if (*key == '\0') {
         md_deck_doubt_all(layer->deck);
         md_layer_problem(layer, "there is no key before \"=\": write key = value");
+    } else if (md_deck_names_option(key)) {
+        const int option = md_option_by_name(key);
+        layer->deck->doubtful[option] = true;
+        md_layer_problem(layer, "%s: keys of a deck stand below their section, without its name: write %s below [%s]",
+                         shown, md_option_row(option)->key, md_option_row(option)->section);
     } else if (layer->section < 0) {
         md_deck_doubt_all(layer->deck);
         const MdNearest nearest = md_nearest_begin(key);

@@ -119,6 +119,22 @@ def test_no_cells(checks, folder):
     walk(checks, folder, found, "no cells", 1, refused={})
 
 
+def test_thermostat(checks, folder):
+    """Atoms at rest, or without numbers, leave a thermostat nothing to scale; --check says so, too."""
+    for precision in ("double", "single"):
+        found = make(checks, folder, f"run.precision={precision}", "output.existing=overwrite", "ensemble.thermostat=csvr", "ensemble.relaxation=0.1",
+                     "ensemble.target=0.7", "ensemble.every=5")
+        kind = "d" if len(found["velocity"]) == 24 * N_ATOMS else "f"
+        velocity = list(struct.unpack(f"<{3 * N_ATOMS}{kind}", found["velocity"]))
+        for what, changed, is_refused in (("at rest", [0.0] * 3 * N_ATOMS, True), ("all with one velocity", [1.0] * 3 * N_ATOMS, True),
+                                          ("slow", [1e-20 * v for v in velocity], True), ("no number", [float("nan"), *velocity[1:]], True),
+                                          ("as they were", velocity, False)):
+            section = struct.pack(f"<{3 * N_ATOMS}{kind}", *changed)
+            look(checks, folder, {**found, "velocity": section}, f"thermostat, {precision}, velocities: {what}", is_refused)
+        code, told = attempt(folder, found, "--check")
+        checks.that(code == 0, f"{precision}, as it was, --check: {code} {told}")
+
+
 def test_sections(checks, folder):
     """Sections that are not there, empty, short, doubled."""
     found = make(checks, folder)
@@ -132,4 +148,4 @@ def test_sections(checks, folder):
             look(checks, folder, changed, f"section {name} is {what}", is_refused)
 
 
-run_tests(test_fields, test_open, test_no_cells, test_sections)
+run_tests(test_fields, test_open, test_no_cells, test_thermostat, test_sections)
