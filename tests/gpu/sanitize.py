@@ -35,6 +35,13 @@ SYSTEMS = {
     "two types, force shift": ["system.cells=5", "system.density=0.8442", "system.types=2", "system.fractions=0.7 0.3",
                                "potential.sigma=1 0.9", "potential.shift=force"],
     "thermostat": ["system.cells=5", "system.density=0.8442", "ensemble.thermostat=rescale", "ensemble.target=0.5 1.5"],
+    "csvr, morse": ["system.cells=5", "system.density=0.8442", "ensemble.thermostat=csvr", "ensemble.target=1", "ensemble.relaxation=0.1",
+                    "ensemble.every=2", "potential.form=morse", "potential.parameters=1 5 1.1"],
+    "langevin, yukawa, switch": ["system.cells=5", "system.density=0.8442", "ensemble.thermostat=langevin", "ensemble.target=1",
+                                 "ensemble.relaxation=0.1", "ensemble.every=2", "potential.form=yukawa", "potential.parameters=4 1.5",
+                                 "potential.shift=switch"],
+    "power": ["system.cells=5", "system.density=0.8442", "potential.form=power", "potential.parameters=1 1 12"],
+    "wca": ["system.cells=5", "system.density=0.8442", "potential.form=wca"],
 }
 CEILINGS = "elementary kernels"
 LISTS = {"force.kernel=" + kernel for kernel in ("list", "list-split", "cluster", "brick", "auto")}

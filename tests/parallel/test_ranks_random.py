@@ -10,6 +10,8 @@ import ranks
 from resuming import run_tests
 
 BACKEND = "cuda" if "cuda" in os.environ.get("MDMINI_TEST_BACKENDS", "") else "cpu"
+FORMS = ("lj", "lj", "wca", "morse", "yukawa", "power")
+PARAMETERS = {"morse": {"parameters": "1 5 1.1"}, "yukawa": {"parameters": "4 1.5"}, "power": {"parameters": "1 1 12"}}
 SEED = int(os.environ.get("MDMINI_TEST_SEED", "1"))
 
 
@@ -27,17 +29,32 @@ def draw_system(rng):
     return system
 
 
+def draw_potential(rng):
+    form = rng.choice(FORMS)
+    if form == "wca":  # has a cutoff of its own
+        return {"form": form}
+    shift = rng.choice(("none", "energy", "force", "switch"))
+    return {"form": form, **PARAMETERS.get(form, {}), "cutoff": rng.choice((1.8, 2.5, 3.2)), "shift": shift}
+
+
+def draw_ensemble(rng):
+    thermostat = rng.choice(("rescale", "csvr", "langevin"))
+    relaxation = {} if thermostat == "rescale" else {"relaxation": rng.choice((0.05, 1))}
+    return {"thermostat": thermostat, "target": "1 1.6", "every": rng.choice((1, 3)), **relaxation}
+
+
 def draw_deck(rng):
     every = rng.choice((5, 7, 20))
     output = {"thermo_every": 5, "frames_every": every, "velocities_every": rng.choice((0, 3, 10)), "images_every": every,
               "forces_every": rng.choice((0, 10)), "precision": rng.choice(("single", "double")), "existing": "overwrite", "progress": "off"}
-    deck = {"system": draw_system(rng), "potential": {"cutoff": rng.choice((1.8, 2.5, 3.2))},
+    deck = {"system": draw_system(rng), "potential": draw_potential(rng),
             "run": {"steps": rng.choice((20, 45, 60)), "backend": BACKEND, "precision": rng.choice(("mixed", "double", "single"))},
             "reduce": {"accumulate": "reproducible"}, "output": output}
-    if rng.random() < 0.4:
-        deck["ensemble"] = {"thermostat": "rescale", "target": "1 1.6", "every": 3}
+    if rng.random() < 0.6:
+        deck["ensemble"] = draw_ensemble(rng)
     if BACKEND == "cpu":
-        deck["neighbor"] = {"rebuild": rng.choice(("every", "host-check", "device-check"))}
+        rebuild = rng.choice(("every", "host-check", "device-check"))
+        deck["neighbor"] = {"rebuild": rebuild, **({"every": 5} if rebuild == "every" else {})}  # repulsive forms soon miss pairs
         deck["memory"] = {"layout": rng.choice(("soa", "aos", "vec4"))}
     return deck
 
