@@ -14,6 +14,8 @@ of a case verifies itself; a case that does not pass has no figures.
 
 With --traces FOLDER two short runs record their timelines there, off.json and on.json, and tools/timeline.py draws them.
 
+The melt runs on a GPU; without one take --backend cpu --cells 20 --steps 200.
+
 usage: run/pipeline.sh MDMINI [--backend cuda|cpu] [--cells 63] [--steps 1000] [--every 100,10] [--repeats 2]
                        [--places tmpfs=/dev/shm,disk=.] [--traces FOLDER] [--words "section.key=value ..."]
                        [--output FILE.json]
@@ -26,7 +28,7 @@ import sys
 import tempfile
 import time
 
-from scripts import Parser, check_paths, save_json
+from scripts import Parser, check_paths, save_json, shell_path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INPUTS = os.path.abspath(os.path.join(HERE, "..", "inputs"))
@@ -51,6 +53,12 @@ def run(mdmini, folder, words):
             report.pop(key, None)
         report["provenance"]["host"] = None  # the record may be published
         return report
+
+
+def why_no_gpu(mdmini):
+    """What the program says where it has no GPU; None where it has one."""
+    done = subprocess.run([mdmini, "--device=json"], capture_output=True, text=True)
+    return json.loads(done.stdout)["missing"].get("cuda") if done.returncode == 0 else done.stderr.strip()
 
 
 def measure_place(folder, n_pieces, piece_bytes):
@@ -182,6 +190,10 @@ def main():
     a = parser.parse_args()
     check_paths(parser, a)
     places = read_places(a.places)
+    reason = why_no_gpu(a.mdmini) if a.backend == "cuda" else None
+    if reason:
+        parser.error(f"needs a GPU: {reason}. Without one: run/pipeline.sh {shell_path(os.path.relpath(a.mdmini))} --backend cpu "
+                     "--cells 20 --steps 200")
     reports = collect(a, places)
     rows = figures(a, reports, places)
     show(rows, reports["", 0, ""][0]["n_atoms"], a.steps)

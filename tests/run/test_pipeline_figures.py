@@ -64,9 +64,18 @@ def test_run(checks, folder):
     checks.that([name for name in traces if name.endswith(".json")] == ["off.json", "on.json"], f"traces {traces}")
 
 
+def test_no_gpu(checks, folder):
+    """Says what is missing and what runs without, and runs nothing."""
+    done = subprocess.run([sys.executable, "-B", str(SOURCE / "run/pipeline.py"), program.program(), "--places", f"here={folder}"], cwd=folder,
+                          capture_output=True, text=True, env={**os.environ, "MDMINI_EMULATOR_DEVICES": "0", "CUDA_VISIBLE_DEVICES": ""})
+    checks.that(done.returncode == 2 and "pipeline.py: needs a GPU: " in done.stderr and "--backend cpu --cells 20 --steps 200" in done.stderr,
+                f"{done.returncode}: {done.stderr}")
+    checks.that(not os.listdir(folder) and not done.stdout, f"left {os.listdir(folder)}: {done.stdout}")
+
+
 def main():
     checks = Checks()
-    for test in (test_figures, test_run):
+    for test in (test_figures, test_run, test_no_gpu):
         with program.temporary_folder() as folder:
             test(checks, folder)
     checks.finish()
