@@ -252,6 +252,12 @@ void md_variants_describe(MdVariantTable table, const char *stage, const MdConfi
     }
 }
 
+/* The tables count what a pair of Lennard-Jones takes. An exponential or a power is another number on each processor. */
+static bool has_counted_pairs(const MdConfig *config) {
+    const bool is_lj = config->potential_form == MD_POTENTIAL_LJ || config->potential_form == MD_POTENTIAL_WCA;
+    return is_lj && config->potential_shift != MD_SHIFT_SWITCH;
+}
+
 MdWork md_variants_work(MdVariantTable table, const char *stage, const MdConfig *config, double n_atoms,
                         double n_entries) {
     MdWork work = {0, 0};
@@ -266,5 +272,6 @@ MdWork md_variants_work(MdVariantTable table, const char *stage, const MdConfig 
         work.bytes += row->bytes_per_atom * n_atoms + row->bytes_per_entry * n_entries;
         work.flops += row->flops_per_atom * n_atoms + row->flops_per_entry * n_entries;
     }
+    if (strcmp(stage, "force") == 0 && !has_counted_pairs(config)) work.flops = MD_NO_MODEL;
     return work;
 }

@@ -78,8 +78,8 @@ bool md_variants_deterministic(MdVariantTable table, const MdConfig *config);
 /* The selected values of a stage, `kernel=list unroll=4`, as far as `size` holds. */
 void md_variants_describe(MdVariantTable table, const char *stage, const MdConfig *config, char *text, size_t size);
 
-/* Bytes and operations of one call of a stage by the model; NaN where it has none. Of the stage step: force and
- * integrate. */
+/* Bytes and operations of one call of a stage by the model; NaN where it has none: operations of forces other than Lennard-Jones, or
+ * with shift = switch. Of the stage step: force and integrate. */
 typedef struct MdWork {
     double bytes, flops;
 } MdWork;

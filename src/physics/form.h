@@ -87,8 +87,8 @@ double md_pair_reach(const MdForm *form, const MdPair_d *pair, double energy);
  * cutoff, and U there. */
 double md_pair_contact(const MdForm *form, const MdPair_d *pair);
 double md_pair_scale(const MdForm *form, const MdPair_d *pair);
-/* Whether the formulas agree with the shape, and its derivatives with each other, at 64 distances up to the cutoff; if not, r is one
- * where they do not. */
+/* Whether the formulas agree with the shape, and its derivatives with each other, at 64 distances up to the cutoff, also as the pair is
+ * truncated; if not, r is a distance where they do not. */
 bool md_pair_is_consistent(const MdForm *form, const MdPair_d *pair, double *r);
 
 /* What one particle per volume, evenly spread beyond the cutoff, adds to the energy of an atom and, times the density once more,

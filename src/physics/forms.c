@@ -117,22 +117,32 @@ double md_pair_scale(const MdForm *form, const MdPair_d *pair) {
     return fabs(md_pair_shape(form, pair, low).u);
 }
 
+/* At a distance, as the pair is truncated. Where U'' jumps, at both ends of a switch, it is not integrated. */
+static bool agrees(const MdForm *form, const MdPair_d *pair, double r) {
+    const double h = 1e-4 * r; /* powers up to 900 pass, and exponentials as steep */
+    const double rate = pair->switch_rate, rounding = 1e-12 * (1 + rate * r * r);
+    const bool is_smooth = rate == 0 || fmin(fabs(r - sqrt(pair->switch_sq)), fabs(r - pair->cutoff)) > 2 * h;
+    const MdShape s = md_pair_shape_shifted(form, pair, r), far = md_pair_shape_shifted(form, pair, r + h),
+                  near = md_pair_shape_shifted(form, pair, r - h);
+    if (!(fabs(md_pair_energy(form, pair, r * r) - s.u) <= rounding * s.size_u)) return false;
+    if (!(fabs(md_pair_force(form, pair, r * r) * r + s.du) <= rounding * s.size_du)) return false;
+    if (!is_smooth) return true;
+    /* Simpson's rule for the integrals of U' and U'' */
+    const double du = (near.du + 4 * s.du + far.du) * h / 3, ddu = (near.ddu + 4 * s.ddu + far.ddu) * h / 3;
+    return fabs(far.u - near.u - du) <= 1e-6 * s.size_du * h + rounding * s.size_u &&
+           fabs(far.du - near.du - ddu) <= 1e-6 * s.size_ddu * h + rounding * s.size_du;
+}
+
 bool md_pair_is_consistent(const MdForm *form, const MdPair_d *pair, double *r) {
     enum { PLACES = 64 };
     const MdPair_d plain = {
         .cutoff_sq = pair->cutoff_sq, .cutoff = pair->cutoff, .p = {pair->p[0], pair->p[1], pair->p[2], pair->p[3]}};
-    const double first = md_pair_contact(form, pair) * 0.7;
+    const double first = md_pair_contact(form, pair) * 0.7, begin = fmax(first, sqrt(pair->switch_sq));
     for (int k = 0; k < PLACES; k++) {
         *r = first + (pair->cutoff - first) * k / (PLACES - 1);
-        const double h = 1e-4 * *r; /* powers up to 900 pass, and exponentials as steep */
-        const MdShape s = md_pair_shape(form, pair, *r), far = md_pair_shape(form, pair, *r + h),
-                      near = md_pair_shape(form, pair, *r - h);
-        /* Simpson's rule for the integrals of U' and U'' */
-        const double du = (near.du + 4 * s.du + far.du) * h / 3, ddu = (near.ddu + 4 * s.ddu + far.ddu) * h / 3;
-        if (!(fabs(md_pair_energy(form, &plain, *r * *r) - s.u) <= 1e-12 * s.size_u)) return false;
-        if (!(fabs(md_pair_force(form, &plain, *r * *r) * *r + s.du) <= 1e-12 * s.size_du)) return false;
-        if (!(fabs(far.u - near.u - du) <= 1e-6 * s.size_du * h + 1e-12 * s.size_u)) return false;
-        if (!(fabs(far.du - near.du - ddu) <= 1e-6 * s.size_ddu * h + 1e-12 * s.size_du)) return false;
+        if (!agrees(form, &plain, *r) || !agrees(form, pair, *r)) return false;
+        *r = begin + (pair->cutoff - begin) * k / (PLACES - 1); /* a switch may be short */
+        if (pair->switch_rate != 0 && !agrees(form, pair, *r)) return false;
     }
     return true;
 }

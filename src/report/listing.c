@@ -223,7 +223,8 @@ static const char variants_introduction[] =
     "\n"
     "A row whose needs do not hold is refused before anything is allocated. Same bits: whether two runs of one\n"
     "input on one machine agree to the last bit, or the condition for that. Bytes and operations are a model of one\n"
-    "call of the stage in mixed precision, N atoms and E entries of the list; the selected rows add up.\n";
+    "call of the stage in mixed precision, N atoms and E entries of the list; the selected rows add up. Operations of\n"
+    "forces are those of Lennard-Jones; another potential.form, and potential.shift = switch, have no model of them.\n";
 
 void md_print_variants(FILE *stream, MdListFormat format) {
     MdJson *json = format == MD_LIST_JSON ? md_json_create() : NULL;

@@ -188,7 +188,7 @@ static MdStatus table_to_potential(const MdProblems *problems, int option, const
             if (!md_pair_is_consistent(potential->form, &pair, &r))
                 return md_fail(problems->errors, MD_ERROR_INTERNAL,
                                "potential.form = %s: force, energy and their derivatives do not agree at a distance of "
-                               "%g (src/physics/forms/%s.inc)",
+                               "%g (src/physics/forms/%s.inc; the truncation: src/physics/pair.inc)",
                                potential->form->word, r, potential->form->file);
             potential->pair[a * table->n_types + b] = pair;
             if (words.cutoff > potential->cutoff_max) potential->cutoff_max = words.cutoff;

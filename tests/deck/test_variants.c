@@ -111,6 +111,15 @@ static void test_selected(void) {
     CHECK(force.bytes == 4100 && force.flops == 21000 && neighbor.bytes == 8000 && gather.bytes == 6000);
     MdWork step = md_variants_work(table, "step", &config, 100, 1000); /* force and integrate */
     CHECK(step.bytes == 4100 + 19200 && step.flops == 21000 + 1800);
+    for (int k = 0; k < 3; k++) { /* operations are those of Lennard-Jones */
+        MdConfig other = config;
+        other.potential_form = k == 0 ? MD_POTENTIAL_MORSE : k == 1 ? MD_POTENTIAL_LJ : MD_POTENTIAL_WCA;
+        other.potential_shift = k == 1 ? MD_SHIFT_SWITCH : MD_SHIFT_FORCE;
+        force = md_variants_work(table, "force", &other, 100, 1000);
+        step = md_variants_work(table, "step", &other, 100, 1000);
+        CHECK(force.bytes == 4100 && step.bytes == 4100 + 19200);
+        CHECK(k == 2 ? force.flops == 21000 && step.flops == 21000 + 1800 : isnan(force.flops) && isnan(step.flops));
+    }
 
     config.force_kernel = MD_KERNEL_CELL; /* no rows: what shapes them is not selected */
     config.neighbor_sorted = MD_OFF;

@@ -217,10 +217,18 @@ static MdShape planted_shape(const double *p, double r) {
     return s;
 }
 static double planted_force(const MdPair_d *pair, int shift, double r_sq) {
-    return md_form(MD_POTENTIAL_MORSE)->formulas->force(pair, shift, r_sq) * (planted == 4 ? 1 + 1e-9 : 1);
+    const double force = md_form(MD_POTENTIAL_MORSE)->formulas->force(pair, shift, r_sq);
+    const bool is_switched = shift == MD_SHIFT_SWITCH && r_sq > 1.0001 * pair->switch_sq;
+    return force * (planted == 4 || (planted == 6 && is_switched) ? 1 + 1e-9 : 1);
 }
 static double planted_energy(const MdPair_d *pair, int shift, double r_sq) {
-    return md_form(MD_POTENTIAL_MORSE)->formulas->energy(pair, shift, r_sq) + (planted == 5 ? 1e-6 : 0);
+    const double energy = md_form(MD_POTENTIAL_MORSE)->formulas->energy(pair, shift, r_sq);
+    if (planted == 7 && shift == MD_SHIFT_SWITCH &&
+        r_sq > pair->switch_sq) { /* 1 + t in place of 1 + 2 t in the factor */
+        const double t = (r_sq - pair->switch_sq) * pair->switch_rate;
+        return energy * (1 + t) / (1 + 2 * t);
+    }
+    return energy + (planted == 5 ? 1e-6 : 0);
 }
 
 static void test_wrong_form(void) {
@@ -231,12 +239,34 @@ static void test_wrong_form(void) {
     formulas.force = planted_force;
     formulas.energy = planted_energy;
     form.formulas = &formulas;
-    for (planted = 0; planted < 6; planted++) {
-        double r;
-        const MdPair_d pair = md_pair_make(&form, words, 2.5, MD_SHIFT_ENERGY, 0);
-        check_context("fault %d", planted);
-        CHECK(md_pair_is_consistent(&form, &pair, &r) == (planted == 0));
-    }
+    for (planted = 0; planted < 8; planted++)
+        for (int shift = MD_SHIFT_NONE; shift <= MD_SHIFT_SWITCH; shift++)
+            for (int end = 0; end < (shift == MD_SHIFT_SWITCH ? 3 : 1); end++) {
+                double r;
+                const double from[] = {2, 2.475, 0.9}; /* within the limits, and around the minimum */
+                const MdPair_d pair = md_pair_make(&form, words, 2.5, shift, from[end]);
+                check_context("fault %d, shift %d, %d", planted, shift, end);
+                CHECK(md_pair_is_consistent(&form, &pair, &r) ==
+                      (planted == 0 || (planted >= 6 && shift != MD_SHIFT_SWITCH)));
+            }
+    planted = 0;
+}
+
+/* No form is refused for its truncation. */
+static void test_right_forms(void) {
+    const double words[][3] = {[MD_POTENTIAL_LJ] = {1, 1},
+                               [MD_POTENTIAL_MORSE] = {1, 5, 1.12},
+                               [MD_POTENTIAL_YUKAWA] = {10, 2},
+                               [MD_POTENTIAL_POWER] = {1, 1, 12}};
+    for (int k = 0; k < (int)(sizeof words / sizeof *words); k++)
+        for (int shift = MD_SHIFT_NONE; shift <= MD_SHIFT_SWITCH && words[k][0] > 0; shift++)
+            for (int c = 0; c < 40; c++) {
+                double r = 0;
+                const double cutoff = 1.3 + 0.15 * c, from = cutoff * (c % 4 == 0 ? 0.99 : 0.3 + 0.017 * c);
+                const MdPair_d pair = md_pair_make(md_form(k), words[k], cutoff, shift, from);
+                check_context("form %d, shift %d, cutoff %g, from %g: %g", k, shift, cutoff, from, r);
+                CHECK(md_pair_is_consistent(md_form(k), &pair, &r));
+            }
 }
 
 /* Of a power the integral is known; the smallest falls so slowly that a rule for smooth functions misses some of it. */
@@ -261,6 +291,7 @@ int main(void) {
     test_forms();
     test_tail();
     test_wrong_form();
+    test_right_forms();
     test_shifts();
     test_parameters();
     test_edges();
