@@ -3,7 +3,7 @@
 #define MD_BASE_VERSION_H
 
 typedef struct MdVersion {
-    const char *version;    /* 0.1.0 */
+    const char *version;    /* 0.2.0 */
     const char *commit;     /* short hash, or `unknown` outside a checkout */
     int dirty;              /* 1: the checkout had uncommitted changes */
     const char *build_type; /* Release, ... */

@@ -89,7 +89,7 @@ def test_program_checked(checks, folder, cluster):
     broken, other, cpu_only = (folder / name for name in ("broken", "other", "cpu-only"))
     broken.write_text("#!/bin/sh\necho 'error while loading shared libraries: libhdf5.so' >&2; exit 127\n")
     other.write_text("#!/bin/sh\necho LAMMPS\n")
-    cpu_only.write_text("#!/bin/sh\necho 'mdmini 0.1.0'; echo 'backends:  cpu (OpenMP)'\n")
+    cpu_only.write_text("#!/bin/sh\necho 'mdmini 0.2.0'; echo 'backends:  cpu (OpenMP)'\n")
     for path in (broken, other, cpu_only):
         path.chmod(0o755)
     for script, path, said in (("gpu", folder / "nix", "no such program on"), ("cpu", broken, "does not start on"), ("chain", other, "does not answer as"),
@@ -357,7 +357,7 @@ def test_ranks(checks, folder, cluster):
     code, said = ended(folder, cluster, cluster.submit(*options, scripts / "multi-node.sbatch", *words, folder=folder))
     checks.that(code != "0:0" and "verdict" not in said, f"tasks that nothing joins: {code}\n{said}")
     without = folder / "without-mpi"
-    without.write_text("#!/bin/sh\necho 'mdmini 0.1.0'; echo 'MPI:       none, so that'; echo 'backends:  cpu (OpenMP)'\n")
+    without.write_text("#!/bin/sh\necho 'mdmini 0.2.0'; echo 'MPI:       none, so that'; echo 'backends:  cpu (OpenMP)'\n")
     without.chmod(0o755)
     scripts = script_folder(folder, "without", f"export MDMINI={without}")
     code, said = ended(folder, cluster, cluster.submit(*options, scripts / "multi-node.sbatch", *words, folder=folder))
@@ -400,7 +400,7 @@ def test_gpus(checks, folder, cluster):
     tasks = ("--ntasks-per-node=2", "--cpus-per-task=1", "--mem=3G")
     options = (*tasks, "--gpus-per-node=1")
     with_cuda = folder / "with-cuda"
-    with_cuda.write_text("#!/bin/sh\necho 'mdmini 0.1.0'; echo 'MPI:       some'; echo 'backends:  cpu (OpenMP), cuda'\n")
+    with_cuda.write_text("#!/bin/sh\necho 'mdmini 0.2.0'; echo 'MPI:       some'; echo 'backends:  cpu (OpenMP), cuda'\n")
     with_cuda.chmod(0o755)
     told = script_folder(folder, "told", f'srun() {{ echo "srun $*"; }}; export MDMINI={with_cuda}')
     binding = "--mpi=pmix --cpu-bind=cores --kill-on-bad-exit=1"
