@@ -128,9 +128,9 @@ MD_INLINE int32_t md_cpu_whole_number(double turns) {
     return (int32_t)(uint32_t)bits;
 }
 
-/* Four registers at a time, then one at a time; `body(k)` handles entries from k on. */
-#define MD_UNROLLED(k, step, n, body)                                                                                  \
-    for (; k + 4 * (step) <= (n); k += 4 * (step)) {                                                                   \
+/* Four registers at a time in the usual case, then one at a time; `body(k)` handles entries from k on. */
+#define MD_UNROLLED(usual, k, step, n, body)                                                                           \
+    for (; (usual) && k + 4 * (step) <= (n); k += 4 * (step)) {                                                        \
         _Pragma("GCC unroll 4") for (int part = 0; part < 4; part++) body(k + part * (step));                          \
     }                                                                                                                  \
     for (; k < (n); k += (step)) body(k)
