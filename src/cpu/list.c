@@ -4,7 +4,6 @@
  * grows to the longest row and a tenth, and the build is repeated. That is rare (the first room is a fifth and
  * sixteen above the mean of a uniform fluid) and costs one build. Rows of equal room waste that much memory, and save
  * the pass that would have to count each row before the first entry is written. */
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"

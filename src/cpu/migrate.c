@@ -1,6 +1,5 @@
 /* Atoms go to the rank that owns the cell of their place, as far away as it may be: at the first list those of a block of ids to
  * wherever they start, later the few that have crossed a border. They bring all that is known of them. */
-#include <string.h>
 
 #include "base/memory.h"
 #include "cpu/context.h"

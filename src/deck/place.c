@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "deck/table.h"
+#include "deck/deck.h"
 
 /* The option that text begins with, and the length of its name; -1 where it begins with none. */
 static int find_option(const char *text, size_t *length) {

@@ -8,7 +8,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <limits.h>
-#include <math.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "deck/table.h"
 #include "report/tolerance.h"
 
 void md_advice_log_types(const MdRecord *r, const char *prefix) {

@@ -1,8 +1,6 @@
 #include "report/conditions.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "report/facts.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "deck/table.h"
 
 static void log_line(const MdRecord *r, const char *prefix, const char *head, const char *text) {
     if (*prefix) md_log(r->log, "%s%s %s\n", prefix, head, text);

@@ -1,5 +1,4 @@
 /* What `auto` becomes, and what this machine forbids. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* What memory of this GPU cannot be. */
-#include "cuda/device/check.h"
 #include "cuda/device/device.h"
 #include "cuda/plan/resolve.h"
 

@@ -1,6 +1,5 @@
 /* Stage force, host side; the kernels and their ladder stand in kernels/force.cu. */
 #include "cuda/stages/stages.h"
-#include "cuda/plan/variants.h"
 
 void cuda_force_issue(CudaContext *context, bool with_energy) {
     const CudaKernelId kernel = with_energy ? CUDA_K_force_energy : CUDA_K_force_plain;

@@ -6,7 +6,6 @@
  * call. Otherwise only arrays that turn out too small are allocated anew (and counted, if it is the list). */
 #include <string.h>
 
-#include "base/memory.h"
 #include "cuda/stages/array_table.h"
 
 /* Pinned memory of the host, but for what the device writes into. */

@@ -6,7 +6,6 @@
 #include "microbench/cpu/ceilings.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 

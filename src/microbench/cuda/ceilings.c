@@ -2,7 +2,6 @@
 #include "microbench/cuda/row.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

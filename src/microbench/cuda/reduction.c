@@ -3,7 +3,6 @@
  *
  * Numbers are zeros and ones, of which single precision holds the sum exactly in any order. What single precision loses is
  * shown by a sum of numbers 1.23. */
-#include <math.h>
 
 #include "base/memory.h"
 #include "microbench/cuda/row.h"

@@ -1,9 +1,7 @@
 /* Unified memory. A call is what is timed, with what puts the pages where they have to be before it left out of the time. */
-#include <math.h>
 
 #include "base/cgroup.h"
 #include "base/clock.h"
-#include "base/memory.h"
 #include "microbench/cuda/results.h"
 
 /* The rows by their parameter. */
