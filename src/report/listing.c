@@ -21,35 +21,34 @@ void md_print_help(FILE *stream) {
         "\n"
         "  FILE                a deck ([section], key = value, # comment); several are layered, later ones win.\n"
         "                      Or a table of coordinates (two or three columns), or an XYZ file.\n"
-        "  section.key=value   sets one option; wins over what stands before it, as a file does\n"
+        "  section.key=value   sets one option; later arguments win over earlier ones, files included\n"
         "\n"
-        "  --check             read and check everything, print the effective deck and the memory it needs;\n"
-        "                      without the GPU that a deck asks for: what can be told without, and what not\n"
+        "  --check             read and check everything, print the effective deck and the memory it needs; without "
+        "the\n"
+        "                      GPU of the deck: as much of it as possible, and what is missing\n"
         "  --bench STAGE       time every variant of a stage (sort, neighbor, force, integrate, reduce, gather, a "
         "whole\n"
-        "                      step, or all) on configurations of the deck that stand still, each checked first;\n"
+        "                      step, or all) on fixed configurations of the deck, each checked first;\n"
         "                      writes NAME.bench.json. --melt N: steps to the melted one (default: run.steps)\n"
-        "  --ceilings          measure what this machine can do: memory, arithmetic, atomics, copies, latencies, each "
-        "naive and\n"
-        "                      best, each result checked; writes ceilings.json. GROUP: bandwidth, arithmetic, ... "
-        "(default: all),\n"
-        "                      or one row of it, \"bandwidth:stride 32\";\n"
-        "                      --quick: tiny sizes, for the checks alone\n"
-        "  --restart NAME.restart   goes on with a run that was stopped, or to more run.steps\n"
-        "  --recover NAME.h5   makes of what a killed run has left a file that every reader opens, with every frame "
-        "that\n"
-        "                      was committed; a file in good order stays as it is\n"
+        "  --ceilings          measure the limits of this machine: memory, arithmetic, atomics, copies, latencies, "
+        "each\n"
+        "                      naive and best, each result checked; writes ceilings.json. GROUP: bandwidth,\n"
+        "                      arithmetic, ... (default: all), or one row of a group, \"bandwidth:stride 32\";\n"
+        "                      --quick: tiny sizes, only to check the results\n"
+        "  --restart NAME.restart   continues a run that was stopped, or that gets more run.steps\n"
+        "  --recover NAME.h5   repairs the trajectory of a killed run: every reader opens it, with all committed\n"
+        "                      frames; does not change an intact file\n"
         "  --list-options[=text|json|markdown]    every option: type, default, range, meaning\n"
         "  --list-variants[=text|json|markdown]   every implementation of every stage, for each backend\n"
         "  --list-ceilings[=text|json|markdown]   every elementary kernel of --ceilings, by group\n"
-        "  --device[=text|json]                   the processor and the GPUs that are here, and what they allow\n"
+        "  --device[=text|json]                   the processor and the GPUs of this machine, and what they support\n"
         "  --version           version, commit, compilers, libraries, backends\n"
         "  --help              this text\n"
         "\n"
-        "By mpirun, or srun --mpi=pmix, N processes make one run, each with a part of the box (parallel.grid) and,\n"
-        "on the cuda backend, a GPU. MDMINI_ALONE=1 in the environment: each process is a run of its own.\n"
+        "With mpirun, or srun --mpi=pmix, N processes make one run, each with a part of the box (parallel.grid) and,\n"
+        "on the cuda backend, a GPU. MDMINI_ALONE=1 in the environment runs each process independently.\n"
         "\n"
-        "A run NAME leaves NAME.log, NAME.json, NAME.csv, NAME.restart and, if frames are asked for, the trajectory\n"
+        "A run NAME writes NAME.log, NAME.json, NAME.csv, NAME.restart and, if frames are requested, the trajectory\n"
         "NAME.h5 in the working directory (output.directory).\n"
         "Exit codes: 0 passed; 1 internal or hardware failure; 2 bad input; 3 verification failed;\n"
         "4 output could not be written; 75 stopped early by a signal or run.walltime, to be resumed with --restart.\n"
@@ -182,7 +181,7 @@ static void print_model(FILE *stream, double per_atom, double per_entry) {
 
 static void print_stage_markdown(FILE *stream, MdVariantTable table, const char *stage) {
     fprintf(stream,
-            "\n### %s\n\n| switch and value | needs | same bits | bytes | operations | what it pays |\n"
+            "\n### %s\n\n| switch and value | needs | same bits | bytes | operations | what it costs |\n"
             "|---|---|---|---|---|---|\n",
             stage);
     for (int k = 0; k < table.n_rows; k++) {
@@ -200,7 +199,7 @@ static void print_stage_markdown(FILE *stream, MdVariantTable table, const char 
 
 static void print_backend_markdown(FILE *stream, const char *name, MdVariantTable table) {
     fprintf(stream, "\n## %s\n", name);
-    const char *separator = "\nIt has no stage for ";
+    const char *separator = "\nThis backend has no stage for ";
     size_t column = 0; /* of the line so far: prose ends before 110 */
     for (int k = 0; k < MD_N_OPTIONS; k++) {
         if (!md_variants_lack(table, k)) continue;
@@ -218,13 +217,14 @@ static void print_backend_markdown(FILE *stream, const char *name, MdVariantTabl
 static const char variants_introduction[] =
     "# Variants\n"
     "\n"
-    "What each backend has for each switch. This page is printed by the program:\n"
-    "`mdmini --list-variants=markdown > inputs/VARIANTS.md`. What the switches mean stands in `SWITCHES.md`.\n"
+    "This page lists what each backend implements for each switch. `SWITCHES.md` explains the switches. The program\n"
+    "prints this page: `mdmini --list-variants=markdown > inputs/VARIANTS.md`.\n"
     "\n"
-    "A row whose needs do not hold is refused before anything is allocated. Same bits: whether two runs of one\n"
-    "input on one machine agree to the last bit, or the condition for that. Bytes and operations are a model of one\n"
-    "call of the stage in mixed precision, N atoms and E entries of the list; the selected rows add up. Operations of\n"
-    "forces are those of Lennard-Jones; another potential.form, and potential.shift = switch, have no model of them.\n";
+    "If a deck does not meet the needs of a row, the run is refused before anything is allocated. The column \"same\n"
+    "bits\" says whether two runs of one input on one machine agree to the last bit, or under which condition. Bytes\n"
+    "and operations are a model of one call of the stage in mixed precision, for N atoms and E entries of the list.\n"
+    "For the total, add the selected rows. Operations of forces are those of Lennard-Jones; other forms, and\n"
+    "potential.shift = switch, have no model of them.\n";
 
 void md_print_variants(FILE *stream, MdListFormat format) {
     MdJson *json = format == MD_LIST_JSON ? md_json_create() : NULL;

@@ -7,14 +7,14 @@
 static const struct {
     const char *name, *about;
 } groups[] = {
-    {"bandwidth", "main memory, and what each pattern of access leaves of it"},
-    {"transpose", "a matrix transposed: one side of the copy goes against memory's order"},
-    {"reduction", "the sum of an array in one number: the ladder from atomics for all to registers"},
-    {"banks", "shared memory: conflicts of banks by stride"},
-    {"atomics", "atomic additions, from one address for all to one each"},
+    {"bandwidth", "main memory, by the pattern of access"},
+    {"transpose", "a matrix transposed: reads or writes go against the order of memory"},
+    {"reduction", "the sum of an array: the ladder from atomic additions to registers"},
+    {"banks", "shared memory: bank conflicts by stride"},
+    {"atomics", "atomic additions, from one address for all threads to one address each"},
     {"paths", "ways to read a small table: constant, read-only and texture path, by the index"},
-    {"branch", "what a branch costs: by warp and by lane on a GPU, predicted or not on a CPU"},
-    {"occupancy", "how many threads it takes to hide the wait for memory, and what of a grid is idle"},
+    {"branch", "the cost of a branch: by warp and by lane on a GPU, predicted or not on a CPU"},
+    {"occupancy", "the number of threads that hides the latency of memory, and the idle part of a grid"},
     {"intensity",
      "a roofline by arithmetic intensity, from memory bound to compute bound; and by the number of threads"},
     {"arithmetic", "operations per second, with and without fused multiply-add, by independent chains"},
@@ -22,11 +22,11 @@ static const struct {
      "throughput by operation: division, roots, sines, conversions, integers, warps, halves, tensor cores"},
     {"matrix", "the product of two matrices: the same arithmetic, with more and more use of each number loaded"},
     {"transfer", "copies between host and device: kinds of host memory, directions"},
-    {"streams", "copies beside kernels, kernels beside kernels, the host beside both"},
+    {"streams", "copies, kernels and the host, concurrently"},
     {"unified", "unified memory: page faults, prefetch, advice, more than fits"},
-    {"latency", "what a launch, a barrier, a copy, a wait or a load takes by itself"},
+    {"latency", "the time of one launch, barrier, copy, wait or load"},
     {"random", "random numbers by cuRAND, on the host and on the device"},
-    {"peers", "what passes between two processes and their GPUs: mpirun -n 2 mdmini --ceilings peers"},
+    {"peers", "messages between two processes, and between their GPUs: mpirun -n 2 mdmini --ceilings peers"},
 };
 
 const char *md_ceiling_group_name(int k) { return k < (int)(sizeof groups / sizeof groups[0]) ? groups[k].name : NULL; }
