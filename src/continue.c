@@ -51,7 +51,7 @@ static MdStatus check_there(const MdRecord *r, const char *path, int64_t n_frame
     return MD_ERROR_INPUT;
 }
 
-/* The text of the report that stands there, and in it what follows on the key of its run; NULL: there is none. From malloc. */
+/* The text of the existing report, and in it the value of the key of its run; NULL: there is none. From malloc. */
 static char *read_report(const MdRecord *r, const char **run_id) {
     static const char key[] = "\"run_id\": \"";
     size_t n = 0;
@@ -78,8 +78,8 @@ bool md_continue_is_reported(const MdRecord *r) {
     return is_whole && (is_checked || r->config->report_verify != MD_ON);
 }
 
-/* The report of another run stands where this one will write its own: a restart file that was renamed, or that is of another
- * folder. With output.existing = overwrite that is what was asked for. */
+/* The report of another run has the name of this run's report: the restart file was renamed, or is from another
+ * folder. With output.existing = overwrite it is replaced. */
 static MdStatus check_report(const MdRecord *r) {
     if (r->config->output_existing == MD_EXISTING_OVERWRITE) return MD_OK;
     const char *run_id;
@@ -137,13 +137,13 @@ bool md_continue_copies(const MdRecord *r) {
            now->output_precision != before->output_precision || now->output_compression != before->output_compression;
 }
 
-/* The last step that stays of what was written at one interval and goes on at another. */
+/* The last step that stays of output that continues with another interval. */
 static int64_t last_step(const MdRecord *r, int64_t every_before, int64_t every) {
     const bool stays = md_schedule_stays(every_before, every, r->step, r->config->run_steps);
     return stays ? r->step : r->step - 1;
 }
 
-/* Frames up to that step, of those that there were; at most one was dropped. */
+/* Frames up to that step, of the existing ones; at most one was dropped. */
 static int64_t frames_left(const MdRecord *r, int64_t n_frames, int64_t last_step) {
     return last_step == r->step ? n_frames : n_frames - 1;
 }

@@ -17,7 +17,7 @@ bool md_continue_is_reported(const MdRecord *record);
 /* Whether NAME.h5 has to be copied, as far as the decks of before and of now tell. */
 bool md_continue_copies(const MdRecord *record);
 
-/* Which files are continued, and what stays of them. */
+/* The continued files, and the part of them that stays. */
 void md_continue_plan(const MdRecord *record, MdTrajectorySpec *spec);
 
 #endif

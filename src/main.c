@@ -43,7 +43,7 @@ static const struct {
              {"--restart", true, false},       {"--version", false, true}};
 enum { N_WORDS = sizeof words / sizeof *words };
 
-/* Whether a word runs nothing, be it with a format behind it. */
+/* Whether a word runs nothing, be it with a format after it. */
 static bool runs_nothing(char *const *argv) {
     for (int k = 1; argv[0] && argv[k]; k++)
         for (int w = 0; w < N_WORDS; w++)
@@ -51,10 +51,10 @@ static bool runs_nothing(char *const *argv) {
     return false;
 }
 
-/* GCC's OpenMP waits at a barrier by spinning for milliseconds. On a machine that others use as well that is deadly: a
- * thread that waits takes the core of the one it waits for, and steps take thirty times as long; a shorter spin
+/* GCC's OpenMP waits at a barrier by spinning for milliseconds. On a shared machine that is very slow: a
+ * waiting thread takes the core of the one it waits for, and steps take thirty times as long; a shorter spin
  * costs nothing measurable on a quiet machine. The library reads its settings before main, so the program sets them
- * and starts itself again, once. Whoever sets one of the two variables keeps what was set. */
+ * and starts itself again, once. A variable that the user sets is kept. */
 static void calm_openmp(char **argv) {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY") || runs_nothing(argv)) return;
     /* The library has bound this thread to one processor by now, which the program started again would take for all that
@@ -64,16 +64,16 @@ static void calm_openmp(char **argv) {
     /* where that is not possible, the run goes on as it is */
 }
 
-/* What every command has. */
+/* Arguments of every command. */
 typedef struct Program {
     const char *command; /* as it can be pasted into a shell */
     MdComm *comm;
     MdErrors *errors;
     MdLog *log;
-    FILE *out, *err; /* what of this process a person sees: of rank 0 all, of the others nothing */
+    FILE *out, *err; /* the visible output of this process: of rank 0 all, of the others nothing */
 } Program;
 
-/* What the command line asks for besides layers. */
+/* The commands of the command line, besides layers. */
 typedef struct Request {
     bool check_only;
     const char *restart; /* the file to go on from; NULL: a new run */
@@ -106,7 +106,7 @@ static MdStatus run(int n_arguments, char *const *arguments, const Request *requ
     if (simulation && request->check_only) {
         if (md_simulation_check_files(simulation) == MD_OK && md_comm_is_root(comm))
             md_report_plan(&simulation->record);
-        /* What was asked for is that text alone. */
+        /* Only the text was requested. */
         const int fault = md_log_terminal_fault(program->log);
         if (fault) md_fail(errors, MD_ERROR_OUTPUT, "standard output: %s", strerror(fault));
     } else if (simulation && request->bench) {
@@ -131,7 +131,7 @@ static const struct MdCommEngine *const engine = &md_comm_mpi;
 static const struct MdCommEngine *const engine = NULL;
 #endif
 
-/* The exit code of what was printed. A reader that went away (`| head`) has what it wanted, as with the log. */
+/* The exit code after printing. A reader that closed the pipe (`| head`) is no error, as with the log. */
 static MdStatus end_information(MdErrors *errors) {
     if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE) return MD_OK;
     return md_fail(errors, MD_ERROR_OUTPUT, "standard output: %s", strerror(errno));
@@ -148,7 +148,7 @@ static MdStatus recover(const char *path, MdErrors *errors) {
     return end_information(errors);
 }
 
-/* Prints what the program says of itself; whether argument asked for that. */
+/* Prints help, version or a list; whether argument asked for that. */
 static bool print_information(const char *argument, FILE *stream) {
     MdListFormat format;
     if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) md_print_help(stream);
@@ -219,7 +219,7 @@ static MdStatus check_request(const Request *r, const Program *program) {
     return md_fail(program->errors, MD_ERROR_INPUT, "--bench measures one process, and %d were started", n);
 }
 
-/* What the arguments ask for. What is no run, rank 0 does alone. */
+/* Executes the command of the arguments. Only rank 0 does commands other than a run. */
 static MdStatus dispatch(int argc, char **argv, const Program *program) {
     const bool is_root = md_comm_is_root(program->comm);
     MdErrors *errors = program->errors;
@@ -267,7 +267,7 @@ static MdStatus check_same(MdComm *comm, const char *command, MdErrors *errors) 
     return md_fail(errors, MD_ERROR_INPUT,
                    "%d processes were started together, with different arguments: give all the same to join them to "
                    "one run, or set "
-                   "MDMINI_ALONE=1 if each is a run of its own",
+                   "MDMINI_ALONE=1 to run each independently",
                    n);
 }
 

@@ -72,7 +72,7 @@ static MdStatus choose_backend(MdSimulation *s, bool only_check) {
     return r->ops->probe(r->config, r->comm, &r->machine, r->errors);
 }
 
-/* The switches as they will run, checked against what the backend has and what the deck gives. */
+/* Resolves the switches, and checks them against the backend's variants and the deck. */
 static MdStatus resolve(MdSimulation *s, bool planned) {
     MdRecord *r = &s->record;
     MdVariantTable table = r->ops->variants();
@@ -118,8 +118,8 @@ static bool are_threads_given(const MdRecord *r) {
     return r->config->run_threads != MD_AUTO_INT || getenv("OMP_NUM_THREADS");
 }
 
-/* What run.threads = auto took for one process under a quota, or one that its launcher has bound: mpirun does so without
- * being asked. OpenMP knows the processors from before it took places. */
+/* The choice of run.threads = auto for a process under a quota, or one that its launcher has bound: mpirun binds by
+ * default. OpenMP knows the processors from before it bound threads to places. */
 static void tell_threads(MdRecord *r) {
     const double quota = md_cgroup_cpu().processors;
     const int n = r->machine.n_threads, n_processors = md_threads_processors();
@@ -206,7 +206,7 @@ static MdStatus check_frames(const MdRecord *r) {
                    md_deck_origin(r->deck, other));
 }
 
-/* What several processes cannot do together. */
+/* Options that several processes cannot have. */
 static MdStatus check_processes(MdSimulation *s) {
     MdRecord *r = &s->record;
     if (!r->comm) return MD_OK;
@@ -247,7 +247,7 @@ static MdStatus choose_random(MdSimulation *s) {
     return MD_OK;
 }
 
-/* What the program takes at its peak: program and libraries, the particles on the host, the backend, the frame slots
+/* The peak memory of the program: program and libraries, the particles on the host, the backend, the frame slots
  * and the verification (whose five arrays come on top of all that). */
 static MdMemory estimate_memory(const MdSimulation *s) {
     const uint64_t program = UINT64_C(24) << 20;  /* text, HDF5, OpenMP stacks as touched; the driver's part is below */
@@ -274,7 +274,7 @@ static MdMemory estimate_memory(const MdSimulation *s) {
     return memory;
 }
 
-/* What all processes of this host take. */
+/* The memory of all processes of this host. */
 static uint64_t add_on_host(const MdRecord *r) {
     const int size = md_comm_size(r->comm);
     uint64_t *all = md_alloc((size_t)size, sizeof *all, "memory of processes"), sum = 0;
@@ -310,8 +310,8 @@ static uint64_t bytes_on_disk(const char *path) {
     return stat(path, &there) == 0 ? (uint64_t)there.st_blocks * 512 : 0;
 }
 
-/* Frames before the step of a restart file are there, or can never come. Returns the bytes that the files of frames take on
- * the disk besides those that they have. */
+/* Frames before the step of a restart file exist already, or are lost. Returns the additional bytes on the disk that files
+ * of frames take. */
 static uint64_t plan_frames(MdSimulation *s, uint64_t *copied) {
     MdRecord *r = &s->record;
     *copied = 0;
@@ -321,9 +321,9 @@ static uint64_t plan_frames(MdSimulation *s, uint64_t *copied) {
     r->n_frames = md_schedule_count(r->config->output_frames_every, from, r->config->run_steps);
     r->trajectory_bytes = md_h5md_bytes(&spec.h5md, from);
     r->trajectory_there = r->files.h5_there ? bytes_on_disk(r->files.h5) : 0;
-    /* How much compression will save nobody knows. */
+    /* The savings of compression are unknown. */
     if (spec.h5md.compression != MD_COMPRESSION_NONE) return 0;
-    /* What is in a file that goes on as it is has its room already; one that is copied needs it once more. */
+    /* A file that continues unchanged has its room already; a copied one needs it once more. */
     if (s->resumed && md_continue_copies(r)) *copied = r->trajectory_there;
     return r->trajectory_bytes + *copied;
 }
@@ -341,7 +341,7 @@ static uint64_t plan_restart_files(const MdSimulation *s) {
     return (uint64_t)(n < most ? n : most) * md_checkpoint_bytes(&s->record);
 }
 
-/* Whether there is room for so many bytes of something in a folder, besides others, with what the run replaces there. */
+/* Whether a folder has room for so many bytes, besides other files, counting files that the run replaces there. */
 static MdStatus check_room(const MdSimulation *s, const char *folder, uint64_t needed, uint64_t besides, int option,
                            const char *what, const char *way_out) {
     struct statvfs disk;
@@ -354,7 +354,7 @@ static MdStatus check_room(const MdSimulation *s, const char *folder, uint64_t n
     const MdStatus status =
         md_fail(s->record.errors, MD_ERROR_INPUT, "%s: %s: %s need %s%s, but %s are free in %s%s: %s",
                 md_deck_origin(s->record.deck, option), md_option_name(option), what, md_bytes(needed).text, more,
-                md_bytes(free_bytes).text, absolute, replaced ? ", with what is replaced" : "", way_out);
+                md_bytes(free_bytes).text, absolute, replaced ? ", with replaced files" : "", way_out);
     free(absolute);
     free(more);
     return status;
@@ -365,7 +365,7 @@ static bool same_disk(const char *a, const char *b) {
     return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev;
 }
 
-/* What cannot fit is refused before the first step, not noticed after the last one. */
+/* Output that cannot fit is refused before the first step, not after the last one. */
 static MdStatus check_disk(MdSimulation *s) {
     MdRecord *r = &s->record;
     uint64_t copied;
@@ -383,7 +383,7 @@ static MdStatus check_disk(MdSimulation *s) {
     return status;
 }
 
-/* What the deck alone tells; velocities of a file, or those that are resumed, are looked at when they are there. */
+/* Checks of the deck only; velocities of a file, or of a restart file, are checked when they are read. */
 static MdStatus check_motion(const MdSimulation *s) {
     if (s->resumed || s->record.config->system_temperature != 0) return MD_OK;
     return md_thermostat_check(&s->thermostat, 0, 0, s->record.deck, s->record.errors);

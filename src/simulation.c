@@ -51,7 +51,7 @@ static MdStatus agree(MdSimulation *s, MdStatus status) {
 
 static bool is_root(const MdSimulation *s) { return md_comm_is_root(s->record.comm); }
 
-/* The same for what may end the run, and for the length of the calls. */
+/* The same for the causes of an end, and for the length of the calls. */
 static MdStatus sync_loop(MdSimulation *s, MdStatus status) {
     return md_loop_sync(&s->sync, s->record.comm, status, s->record.errors);
 }
@@ -73,7 +73,7 @@ static void trace_phase(MdSimulation *s, const char *name, double begin_s) {
     md_trace_span(md_trace_track(s->trace, MD_TRACE_HOST, "phases"), MD_TRACE_PHASE, name, begin_s, md_clock_s(), -1);
 }
 
-/* The timeline of what was run, however it ended. */
+/* The timeline of the run, for any kind of end. */
 static MdStatus save_trace(MdSimulation *s) {
     if (!s->trace || !s->context || !is_root(s)) return MD_OK;
     s->record.ops->trace(s->context, NULL);
@@ -133,7 +133,7 @@ static MdStatus start(MdSimulation *s) {
     return status;
 }
 
-/* The backend first: what it finds that it cannot run is known before any file is touched. */
+/* The backend first: if it cannot run, no file has been changed. */
 static MdStatus set_up(MdSimulation *s) {
     MdRecord *r = &s->record;
     MdStatus status = r->ops->create(&s->context, r->config, r->asked, s->system, r->errors);
@@ -142,13 +142,13 @@ static MdStatus set_up(MdSimulation *s) {
     if (status != MD_OK) return status;
     md_trace_name_process(s->trace, MD_TRACE_DEVICE, r->machine.name);
     if (s->trace) r->ops->trace(s->context, s->trace);
-    /* What is resumed may still be refused, and then log and report of before stay as they are. */
+    /* A resumed run may still be refused; then the old log and report do not change. */
     if (s->resumed) status = agree(s, md_checkpoint_load(s->resumed, r, s->system, s->context));
     md_thermostat_weigh(&s->thermostat, s->system);
     if (status == MD_OK)
         status = md_thermostat_check_motion(&s->thermostat, r->ops, s->context, r->step, r->deck, r->errors);
     if (status == MD_OK) md_provenance_compose(r);
-    if (status == MD_OK) /* what is in the way of the files is moved */
+    if (status == MD_OK) /* existing files are moved */
         status = agree(s, is_root(s) ? md_files_prepare(r->deck, &r->files, r->log, r->errors) : MD_OK);
     if (status == MD_OK && s->resumed) status = create_pipeline(s);
     if (status == MD_OK)
@@ -195,7 +195,7 @@ static bool has_fault(MdSimulation *s) {
     return s->record.verification.fault.step >= 0;
 }
 
-/* Some steps, and what is due after the last of them. */
+/* Some steps, and the work due after the last of them. */
 static MdStatus advance(MdSimulation *s) {
     const int64_t first = s->record.step + 1, step = next_stop(s), n_steps = step - first + 1;
     const double start_s = md_clock_s();
@@ -213,14 +213,14 @@ static MdStatus advance(MdSimulation *s) {
     return written == MD_OK ? status : written;
 }
 
-/* Of run.walltime: what a restart file takes is known when one was written, and a share is left for all else. */
+/* Time reserved from run.walltime: for a restart file, known after the first one, and a share for all else. */
 static void set_time_limit(const MdSimulation *s) {
     const double walltime = s->record.config->run_walltime, gone = md_clock_s() - s->start_s;
     const double reserve = fmin(60, walltime / 20) + 2 * s->record.resume.longest_seconds;
     if (walltime > 0) md_stop_after(walltime - reserve - gone);
 }
 
-/* Frames in the files; one that this process leaves alone keeps its number. */
+/* Frames in the files; a file that this process does not touch keeps its number. */
 static void note_frames(MdSimulation *s) {
     int64_t n_h5, n_xyz;
     md_trajectory_frames(md_pipeline_files(s->pipeline), &n_h5, &n_xyz);
@@ -228,7 +228,7 @@ static void note_frames(MdSimulation *s) {
     if (s->record.files.xyz) s->record.resume.n_xyz_frames = n_xyz;
 }
 
-/* The state as it is, after all steps; the files hold what was noted. */
+/* The state after all steps; the files have all output up to here. */
 static MdStatus write_restart(MdSimulation *s) {
     MdResume *resume = &s->record.resume;
     MdStatus status = s->record.ops->finish(s->context);
@@ -268,8 +268,8 @@ static MdStatus checkpoint(MdSimulation *s) {
 
 static MdStatus drain(MdSimulation *s) { return agree(s, md_pipeline_drain(s->pipeline, s->record.errors)); }
 
-/* After frames could not be written: where there is nothing yet to resume from, the state is kept, if there is room, and
- * what is lost are the frames that did not get into the file. */
+/* After frames could not be written: if there is no restart file yet, the state is saved, if there is room, and
+ * only the frames that did not get into the file are lost. */
 static void rescue(MdSimulation *s) {
     if (s->record.resume.file_valid || s->resumed) return;
     /* Where the frames are well, it was a restart file that found no room. */
@@ -281,12 +281,12 @@ static void rescue(MdSimulation *s) {
 /* The clock runs until the last row and frame are written. */
 static MdStatus run_loop(MdSimulation *s) {
     const MdConfig *config = s->record.config;
-    /* What was written when the run was stopped is there. */
+    /* The restart file of the stopped run exists. */
     MdStatus status = s->resumed ? MD_OK : agree(s, put_output(s, 0)), drained = drain(s);
     if (status == MD_OK) status = drained;
     MdStatistics before;
     s->record.ops->statistics(s->context, &before);
-    (void)md_pipeline_take_statistics(s->pipeline); /* of what was before the loop */
+    (void)md_pipeline_take_statistics(s->pipeline); /* of the set-up before the loop */
     md_sensors_begin(s->record.sensors);
     double start = md_clock_s();
     s->sync.steps_per_call = 1;
@@ -307,7 +307,7 @@ static MdStatus run_loop(MdSimulation *s) {
     md_sensors_end(s->record.sensors);
     s->record.verification.fault = s->record.ops->fault(s->context); /* exact now */
     if (s->record.verification.fault.step >= 0) s->record.step = s->record.verification.fault.step - 1;
-    /* What is left to do: steps, or their verification. */
+    /* The remaining work: steps, or their verification. */
     if (s->sync.is_stopping && (s->record.step < config->run_steps || config->report_verify == MD_ON))
         s->record.resume.stopped = md_stop_reason();
     s->record.ops->statistics(s->context, &s->record.statistics);
@@ -350,7 +350,7 @@ static MdStatus verify_end(MdSimulation *s) {
     if (status != MD_OK) return status;
     MdThermo end = md_thermo_from_sums(&sums, &s->record.plan.box, s->record.plan.n_atoms, s->record.step,
                                        s->record.config->run_timestep, s->thermostat.heat);
-    if (is_root(s)) /* who has the rows */
+    if (is_root(s)) /* the rank that has the rows */
         md_verify_conservation(&s->record.verification, &s->record.history, &end, s->system, s->record.config);
     s->record.verification.complete = true;
     md_comm_broadcast(s->record.comm, &s->record.verification, sizeof s->record.verification);
@@ -367,7 +367,7 @@ static MdStatus leave_verification(MdSimulation *s) {
     return status == MD_OK ? MD_STOPPED : status;
 }
 
-/* What this process was, into its trajectory, if it came as far as its loop. */
+/* Writes the final report of this process into its trajectory, if it reached its loop. */
 static void describe(MdSimulation *s) {
     if (!is_root(s) || !md_sensors_conditions(s->record.sensors)->after.taken) return;
     char *text = md_provenance_describe(&s->record);

@@ -88,7 +88,7 @@ void md_resolve_predict(MdConfig *config, MdChoices *choices) {
                                : "lists last half as long again");
 }
 
-/* With rebuilds by count nobody looks whether the skin suffices; this is the benchmark's, for intervals of 20 steps. */
+/* With rebuilds by count nothing checks the skin; this is the benchmark's, for intervals of 20 steps. */
 static const double usual_skin = 0.3;
 
 void md_resolve_skin(MdConfig *config, const MdSystemPlan *plan, double fastest, MdChoices *choices) {
@@ -97,10 +97,10 @@ void md_resolve_skin(MdConfig *config, const MdSystemPlan *plan, double fastest,
     double skin = by_count ? usual_skin : fastest, room = INFINITY;
     for (int a = 0; a < plan->box.dimension; a++)
         if (plan->box.periodic[a]) room = fmin(room, plan->box.length[a] / 2 - plan->potential.cutoff_max);
-    const char *reason = by_count ? "the usual benchmark's: rebuilds by count do not ask what suffices"
+    const char *reason = by_count ? "that of the usual benchmark: rebuilds by count do not check the skin"
                                   : "the fastest for a melt of this size";
     if (room < skin) {
-        skin = fmax(room * (1 - 1e-9), 0); /* below the room whatever the sum with the cutoff rounds to */
+        skin = fmax(room * (1 - 1e-9), 0); /* below the room for any rounding of the sum with the cutoff */
         reason = "as much as the box has room for beyond the cutoff";
     }
     config->neighbor_skin = skin;

@@ -1,4 +1,4 @@
-/* What a backend tells of a device, for `mdmini --device`: facts in the order in which they are shown. */
+/* The description of a device by its backend, for `mdmini --device`: facts in the order in which they are shown. */
 #ifndef MD_BACKEND_DESCRIPTION_H
 #define MD_BACKEND_DESCRIPTION_H
 

@@ -46,7 +46,7 @@ MdSums md_ranks_sums(const MdComm *comm, const MdSumParts *own) {
 }
 
 void md_ranks_add_counters(const MdComm *comm, MdCounters *counters) {
-    _Static_assert(sizeof(MdCounters) == 8 * sizeof(int64_t), "integers alone");
+    _Static_assert(sizeof(MdCounters) == 8 * sizeof(int64_t), "only integers");
     int64_t *each = &counters->force_pairs_tested;
     MdCounters own = *counters;
     md_comm_add_integers(comm, each, 8);
@@ -72,7 +72,7 @@ void md_ranks_agree_statistics(const MdComm *comm, int64_t n_own, MdStatistics *
 MdFault md_ranks_first_fault(const MdComm *comm, MdFault own) {
     const int size = md_comm_size(comm);
     MdFault *all = md_alloc((size_t)size, sizeof *all, "faults"), first;
-    memset(&first, 0, sizeof first); /* with what lies between its fields: restart files have that, too */
+    memset(&first, 0, sizeof first); /* with the padding between its fields: restart files have that, too */
     first.step = -1;
     md_comm_allgather(comm, &own, sizeof own, all);
     for (int rank = 0; rank < size; rank++) {

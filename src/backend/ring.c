@@ -37,7 +37,7 @@ static const unsigned comes_from[MD_N_SLOT_STATES] = {
     [MD_SLOT_DROPPED] = ~(1u << MD_SLOT_FREE),
 };
 
-/* What is dropped stays so. */
+/* A dropped slot stays dropped. */
 static void move(MdRingSlot *slot, MdSlotState to) {
     if (slot->state == MD_SLOT_DROPPED) return;
     md_require(comes_from[to] >> slot->state & 1);
@@ -56,7 +56,7 @@ bool md_ring_has_room(const MdRing *ring, bool frame) {
            (!frame || ring->n_frames_taken - ring->n_frames_given_back < ring->spec.n_frames);
 }
 
-/* The producer alone changes what was taken: it may read that without the mutex. */
+/* Only the producer takes slots: it may read that number without the mutex. */
 MdOutputRequest md_ring_next(const MdRing *ring, int64_t step, unsigned quantities) {
     return (MdOutputRequest){.step = step,
                              .slot = (int)(ring->n_taken % ring->spec.n_slots),

@@ -1,4 +1,4 @@
-/* The ring of the output: who owns a slot, and when.
+/* The ring of the output: the owner of a slot over time.
  *
  * A ring slot takes one request for output from the particles to the files. It has room for the sums of a step, which become a
  * thermo row. A request with a frame also has a frame buffer (there are output.slots of them; one with output.pipeline = off). The
@@ -14,14 +14,14 @@
  *                             | +-- begin --+ | arrive, but the device had stopped
  *                             +---- begin --- SKIPPED
  *
- *     FREE     nobody's.
- *     ISSUING  the producer's, who queues the work on the streams (cuda/stages/output.c) or does it (cpu/output.c).
+ *     FREE     no owner.
+ *     ISSUING  the producer's, which queues the work on the streams (cuda/stages/output.c) or does it (cpu/output.c).
  *     ISSUED   the device's. The compute stream waits for the last copy out of the slot, packs sums and frame into the device
  *              buffers and records `packed`; the copy stream waits for that, copies to the pinned buffers and records `copied`.
- *     SKIPPED  nobody's. The device had stopped before this step and packed nothing; the producer rolls back and issues the request
+ *     SKIPPED  no owner. The device had stopped before this step and packed nothing; the producer rolls back and issues the request
  *              again (cuda/batches/steps.c). If it does so before the consumer has looked, the slot is not SKIPPED in between.
  *     WRITING  the consumer's: `copied` is over, and it writes row and frame from the pinned buffers.
- *     DROPPED  nobody's for good, from any state but FREE: there was an error, and nobody reads what the device may still copy. */
+ *     DROPPED  no owner, for ever, from any state except FREE: there was an error; data that the device may still copy are not read. */
 #ifndef MD_BACKEND_RING_H
 #define MD_BACKEND_RING_H
 
@@ -67,7 +67,7 @@ typedef struct MdRing {
     int64_t n_taken, n_given_back; /* slots, ever */
     int64_t n_frames_taken, n_frames_given_back;
     bool abandoned;
-    pthread_mutex_t mutex;                         /* of all this, and of what the pipeline has besides */
+    pthread_mutex_t mutex;                         /* of all this, and of the other fields of the pipeline */
     pthread_cond_t changed;                        /* all that a thread may wait for; by the clock of md_clock_s */
     struct MdComm *comm;                           /* of the consumers of all ranks; NULL: one process */
     MdTraceTrack *producer_track, *consumer_track; /* for the frame buffers in use; NULL: no trace */
@@ -84,7 +84,7 @@ MdOutputRequest md_ring_next(const MdRing *ring, int64_t step, unsigned quantiti
 /* Around all that fills them. */
 void md_ring_begin(MdRing *ring, const MdOutputRequest *request);
 void md_ring_end(MdRing *ring, const MdOutputRequest *request);
-/* The device has stopped for good: what is not ISSUED by now never will be. */
+/* The device has stopped for good: no more slots will be ISSUED. */
 void md_ring_abandon(MdRing *ring);
 
 /* --- the consumer's --- */

@@ -2,11 +2,11 @@
  * go is not its business. Particles stand in the order of memory, so that a run goes on in the order that it had.
  *
  * These are the columns of physics/columns.def that are saved: positions as they are, not wrapped; velocities of the whole step, so
- * that no half kick is pending. Every backend reads them from any other. What else it keeps to make its list again exactly as it
- * is stands in other sections.
+ * that no half kick is pending. Every backend reads them from any other. Other sections have the data from which a backend makes
+ * exactly the same list again.
  *
  * Of several processes each has its rows, which stand in the file in the order of ranks; loading, each gets as many of them
- * as any other, whoever had them before, and the first list sends the particles to where they belong. Saving and loading are
+ * as any other, of any owner, and the first list sends the particles to their domains. Saving and loading are
  * then collective: all processes begin the same sections. */
 #ifndef MD_BACKEND_STATE_H
 #define MD_BACKEND_STATE_H
@@ -25,7 +25,7 @@ struct MdState {
     int64_t step; /* that the state belongs to */
     /* loading: fixed columns of the rows of this process, with numbers as in MdSystem; NULL for others */
     const void *fixed[MD_N_COLUMNS];
-    const char *path; /* loading: the file, for md_range_check of what is used as a count or an index */
+    const char *path; /* loading: the file, for md_range_check of counts and indices */
     MdErrors *errors;
     /* Begins a section of so many rows of this process, or finds it: an error when it is not there or of another size. n_rows =
      * MD_STATE_COMMON: one row, which is the same in all processes. */

@@ -6,7 +6,7 @@
 
 enum { TERM_BYTES = 192 };
 
-/* Reads `key=value|value` and the blanks after it; returns what follows, NULL at the end. *values points into term. */
+/* Reads `key=value|value` and the blanks after it; returns the rest, NULL at the end. *values points into term. */
 static const char *next_term(const char *condition, char term[TERM_BYTES], int *option, char **values) {
     condition += strspn(condition, " ");
     size_t length = strcspn(condition, " ");
@@ -43,7 +43,7 @@ static bool is_word(int option, const MdConfig *config, const char *word) {
     return md_option_is_switch(option) && strcmp(md_switch_words(option)[md_switch_value(config, option)], word) == 0;
 }
 
-/* open: `auto` may still become whatever is needed. */
+/* open: `auto` may still become any needed value. */
 static bool condition_holds(const char *condition, const MdConfig *config, bool open) {
     char term[TERM_BYTES], *values;
     int option;
@@ -119,7 +119,7 @@ static MdStatus refuse_missing(MdVariantTable table, const char *backend, int op
                    ways[0] ? ways : "none");
 }
 
-/* The terms of the needs that do not hold, each with what stands in their place. */
+/* The terms of the needs that are not met, each with the actual value. */
 static MdStatus refuse_needs(MdVariantTable table, const MdVariant *row, const MdConfig *config, bool open,
                              MdErrors *errors) {
     char term[TERM_BYTES], *values, lacks[512] = "", found[512] = "", ways[256];
@@ -200,7 +200,7 @@ MdStatus md_variants_check_given(MdVariantTable table, const char *backend, cons
     return status;
 }
 
-/* What became of the switch that a lack ("force.kernel = list or auto") begins with. */
+/* The value of the switch that a lack ("force.kernel = list or auto") begins with. */
 static const char *chosen_of(const MdConfig *resolved, const char *lack) {
     const size_t length = strcspn(lack, " ");
     for (int option = 0; option < MD_N_OPTIONS; option++) {
@@ -219,14 +219,14 @@ MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, con
         if (md_deck_asks_nothing(deck, option) || md_variants_lack(table, option)) continue;
         char *lack = md_option_lack(resolved, option);
         status = md_fail(errors, MD_ERROR_INPUT,
-                         "%s: %s: has no effect: it needs %s, and auto chose %s here: name what it needs",
+                         "%s: %s: has no effect: it needs %s, and auto chose %s here: set the needed value",
                          md_deck_origin(deck, option), md_option_name(option), lack, chosen_of(resolved, lack));
         free(lack);
     }
     return status;
 }
 
-/* --- what is selected --------------------------------------------------------------------------------------------- */
+/* --- selected rows ------------------------------------------------------------------------------------------------ */
 
 bool md_variants_deterministic(MdVariantTable table, const MdConfig *config) {
     for (int k = 0; k < table.n_rows; k++) {

@@ -1,6 +1,6 @@
-/* Variants: what a backend has for each switch. One table a backend, one row for each value of each switch that some
+/* Variants: the implementations of each switch in a backend. One table a backend, one row for each value of each switch that some
  * stage of it implements; the check at start, dispatch, --list-variants, tests, the micro-benchmark and the reference
- * page walk it. What is not in the table does not run; what is in it is tested.
+ * page walk it. A variant that is not in the table does not run; each one in it is tested.
  *
  * Conditions (needs, deterministic) are terms separated by blanks, all of which must hold; a term is `key=value` or
  * `key=value|value`. */
@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "deck/deck.h"
 
-/* In place of a figure: work that follows neither the atoms nor the entries of a list (all pairs, or cells without a
+/* Instead of a figure: work that follows neither the atoms nor the entries of a list (all pairs, or cells without a
  * list). report.counters = on counts it. */
 #define MD_NO_MODEL NAN
 
@@ -28,7 +28,7 @@ typedef struct MdVariant {
      * up: a stage takes the sum over the rows that are selected. */
     double bytes_per_atom, flops_per_atom;
     double bytes_per_entry, flops_per_entry; /* and per entry of the neighbour list */
-    const char *cost;                        /* one line: what it pays for */
+    const char *cost;                        /* one line on its cost */
 } MdVariant;
 
 typedef struct MdVariantTable {
@@ -39,8 +39,8 @@ typedef struct MdVariantTable {
 /* Whether a condition holds. A key or a value that does not exist panics: the tables are tested. */
 bool md_condition_holds(const char *condition, const MdConfig *config);
 
-/* Whether the row is what config selects: its value is set, and the switch has an effect as the others stand (rows
- * without a switch always are). */
+/* Whether config selects the row: its value is set, and the switch has an effect with the other values (rows
+ * without a switch always are selected). */
 bool md_variant_selected(const MdVariant *row, const MdConfig *config);
 
 /* Whether the backend has this switch at all. */
@@ -54,22 +54,22 @@ bool md_variants_lack(MdVariantTable table, int option);
  * that is an error. Below it, or with run.backend = auto, the switch is meant for another backend and passes. */
 MdStatus md_variants_check_given(MdVariantTable table, const char *backend, const MdDeck *deck, MdErrors *errors);
 
-/* After resolve: what an `auto` became must not take the ground from a switch that the deck sets to another value than its
- * default (neighbor.order = row while auto took a kernel without a list). What the deck sets to `off` has what it wants
- * there (launch.graph = off while a resident kernel makes the steps). */
+/* After resolve: the choice for an `auto` must not make a switch pointless that the deck sets to another value than its
+ * default (neighbor.order = row while auto took a kernel without a list). Switches that the deck sets to `off` are
+ * satisfied (launch.graph = off while a resident kernel makes the steps). */
 MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, const MdConfig *resolved,
                                    MdErrors *errors);
 
 /* Every switch that has an effect must have a value with a row whose needs hold; `auto` passes (resolve replaces it, where
  * it has an effect). Each problem goes to errors as `force.kernel=cluster: needs neighbor.search=cell, but ...; take ...`,
- * with the ways out: the values of this switch that would work, and what would make this one work. `backend` for the
- * message. */
+ * with the remedies: the values of this switch that would work, and the changes that would make this one work. `backend`
+ * for the message. */
 MdStatus md_variants_check(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors);
 
 /* Whether a switch has a value that the backend does not have, however the others stand: one of another backend. */
 bool md_variants_lack_value(MdVariantTable table, const MdConfig *config);
 
-/* The same without resolve, which needs the machine: what stands at `auto` counts as what others need of it. */
+/* The same without resolve, which needs the machine: `auto` counts as the value that other switches need. */
 MdStatus md_variants_check_open(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors);
 
 /* Whether all selected rows promise the same bits. */

@@ -20,7 +20,7 @@ const char *md_sys_folder(void) {
 
 /* --- files of numbers ----------------------------------------------------------------------------------------------- */
 
-/* The first number of a file, or that behind a word; -1 where there is none, as in `max`. */
+/* The first number of a file, or that after a word; -1 where there is none, as in `max`. */
 static int64_t read_number(const char *folder, const char *name, const char *word) {
     char *path = md_format("%s/%s", folder, name), line[256];
     FILE *file = fopen(path, "r");
@@ -129,7 +129,7 @@ static void visit_groups(const char *controller, void (*visit)(void *user, const
     if (file) fclose(file);
 }
 
-/* --- what they allow ------------------------------------------------------------------------------------------------ */
+/* --- limits --------------------------------------------------------------------------------------------------------- */
 
 static void find_quota(void *user, const char *folder, bool unified) {
     MdCgroupCpu *cpu = user;

@@ -1,4 +1,4 @@
-/* The control groups of this process, of version 1 or 2: what a container or a batch system allows it. Each group on the
+/* The control groups of this process, of version 1 or 2: the limits of a container or a batch system. Each group on the
  * way to the root may set a limit; the tightest one counts. */
 #ifndef MD_BASE_CGROUP_H
 #define MD_BASE_CGROUP_H
@@ -21,8 +21,8 @@ int md_cgroup_share(double processors, int n);
 /* Bytes of memory that the groups still allow; UINT64_MAX: no limit. */
 uint64_t md_cgroup_memory_rest(void);
 
-/* Bytes of main memory that this process may still take: the smaller of what the system has free and what the
- * control group allows; UINT64_MAX where neither can be read. */
+/* Bytes of main memory that this process may still take: the smaller of the system's free memory and the
+ * limit of the control group; UINT64_MAX if neither can be read. */
 uint64_t md_host_memory_available_bytes(void);
 
 /* Bytes of a line of /proc/meminfo, by its word; -1: it does not say. */

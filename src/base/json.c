@@ -16,7 +16,7 @@ struct MdJson {
     int depth;
     struct {
         bool array, filled;
-        bool broken; /* its entries stand on lines of their own */
+        bool broken; /* each entry is on its own line */
     } level[MAX_DEPTH];
 };
 
@@ -67,7 +67,7 @@ static void append_quoted(MdJson *json, const char *value) {
     append_text(json, "\"");
 }
 
-/* What stands before a value: comma, place, key. Entries of an object, and objects in an array, take a line each;
+/* The text before a value: comma, line break, key. Entries of an object, and objects in an array, take a line each;
  * numbers and words in an array share one. */
 static void before_value(MdJson *json, const char *key, bool container) {
     if (json->depth == 0) {

@@ -13,7 +13,7 @@
 #include "base/status.h"
 
 /* The C library maps large blocks one by one, but having seen one freed it puts the next ones of up to 32 MiB side by side,
- * where those that stay keep the room of those that go: for a million atoms that was tens of MiB. Set, the limit stays. */
+ * where blocks that stay keep the memory of freed ones: tens of MiB for a million atoms. A limit that is set stays. */
 void md_memory_start(void) {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 1 << 20);

@@ -5,7 +5,7 @@
 
 #include "base/blanks.h"
 
-/* The quote that ends what begins at text; NULL: there is none. An apostrophe is a quote only where the word ends with
+/* The closing quote of the text that begins at `text`; NULL: there is none. An apostrophe is a quote only where the word ends with
  * one as well. */
 static char *find_quote(char *text) {
     char quote = *text, *end = text + 1;
@@ -15,7 +15,7 @@ static char *find_quote(char *text) {
     return quote == '"' || !end[1] || end[1] == '=' || md_text_is_blank(end[1]) ? end : NULL;
 }
 
-/* The bracket that ends what begins at text; NULL: there is none. */
+/* The closing bracket of the text that begins at `text`; NULL: there is none. */
 static char *find_bracket(char *text) {
     char open = *text, close = open == '[' ? ']' : '}';
     int depth = 0;
@@ -30,7 +30,7 @@ static char *find_bracket(char *text) {
     return NULL;
 }
 
-/* Copies up to `end`, a \ taken from what it stands before, and returns the end of the copy. */
+/* Copies up to `end` without the \ of escapes; returns the end of the copy. */
 static char *copy_escaped(char *to, const char *from, const char *end) {
     while (from < end) {
         const bool escape = *from == '\\' && from + 1 < end;
@@ -41,7 +41,7 @@ static char *copy_escaped(char *to, const char *from, const char *end) {
     return to;
 }
 
-/* The word at *text, which is moved behind it. Returns where the word ends, for its zero: no more than *text. */
+/* The word at *text, which is moved after it. Returns where the word ends, for its zero: no more than *text. */
 static char *take_word(char **text, bool is_value, bool *is_unclosed) {
     char *from = *text, *to = from, *end = NULL;
     const bool quote = *from == '"' || *from == '\'', bracket = is_value && (*from == '[' || *from == '{');

@@ -15,7 +15,7 @@ typedef struct MdPair {
     bool is_unclosed; /* the value begins with a quote or bracket that does not end */
 } MdPair;
 
-/* The next pair of *text, which is moved behind it; false at the end. Key and value are made in place: text is lost. */
+/* The next pair of *text, which is moved after it; false at the end. Key and value are made in the text itself, which is overwritten. */
 bool md_pair_next(char **text, MdPair *pair);
 
 #endif

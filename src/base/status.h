@@ -22,7 +22,7 @@ typedef struct MdErrors MdErrors;
 MdErrors *md_errors_create(void);
 void md_errors_destroy(MdErrors *errors);
 
-/* From now on, what finish makes of a message (from malloc) takes its place; user must live as long as messages come. */
+/* From now on finish replaces each message (by a text from malloc); user must live as long as there are messages. */
 void md_errors_finish(MdErrors *errors, char *(*finish)(const void *user, const char *message), const void *user);
 
 /* Adds one message (printf style, no newline at the end) and returns status, so that callers can write
@@ -40,8 +40,8 @@ void md_errors_print(MdErrors *errors, FILE *stream);
 /* An internal fault: prints file, line and text to stderr and ends the process with exit code 1. */
 _Noreturn void md_panic_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* From now on an internal fault ends the process by this function, which does not return, in place of exit: for a process
- * that others wait for. NULL: by exit again. */
+/* From now on an internal fault ends the process by this function, which does not return, instead of exit: for a process
+ * that other processes wait for. NULL: by exit again. */
 void md_panic_ends_by(void (*end)(int code));
 
 #define md_panic(...) md_panic_at(__FILE__, __LINE__, __VA_ARGS__)

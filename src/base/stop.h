@@ -16,17 +16,17 @@ void md_stop_watch(void);
 /* SIGUSR1 ends the process: it is no run. */
 void md_stop_release(void);
 
-/* Stops when so many seconds have passed from now; a later call takes the place of an earlier one. At most 0: at once. */
+/* Stops after so many seconds from now; a later call replaces an earlier one. At most 0: at once. */
 void md_stop_after(double seconds);
 
 bool md_stop_requested(void);
-/* The number of the signal, or of that which the end of the time stands for; 0 while nobody wants to stop. */
+/* The number of the signal, or of the signal that the end of the time counts as; 0: no stop is requested. */
 int md_stop_signal(void);
 /* As if that signal had come: another process of the run has got it. */
 void md_stop_request(int signal);
 /* Because the time was over. */
 bool md_stop_timed_out(void);
-/* "SIGTERM", "the walltime"; NULL while nobody wants to stop. */
+/* "SIGTERM", "the walltime"; NULL: no stop is requested. */
 const char *md_stop_reason(void);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* What comes next of the stream, up to so many bytes (SIZE_MAX: all), ended by a zero; from malloc. NULL, with errno
+/* Reads up to so many bytes of the stream (SIZE_MAX: all), ended by a zero; from malloc. NULL, with errno
  * set, when reading fails. */
 char *md_stream_read(FILE *file, size_t limit, size_t *size);
 

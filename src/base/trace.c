@@ -11,7 +11,7 @@
 #include "base/replace.h"
 #include "base/version.h"
 
-enum { VALUE = MD_TRACE_N_KINDS }; /* in place of a kind */
+enum { VALUE = MD_TRACE_N_KINDS }; /* instead of a kind */
 
 typedef struct Event {
     const char *name;
@@ -113,7 +113,7 @@ int64_t md_trace_dropped(const MdTrace *trace) {
 
 /* --- the file ------------------------------------------------------------------------------------------------------ */
 
-/* Of the program's own names, and that of a GPU: what JSON forbids in a text becomes a blank. */
+/* For the program's own names, and the name of a GPU: characters that JSON forbids become blanks. */
 static void write_text(FILE *file, const char *text) {
     putc('"', file);
     for (; *text; text++) putc((unsigned char)*text < 32 || *text == '"' || *text == '\\' ? ' ' : *text, file);

@@ -1,9 +1,9 @@
-/* The timeline of a run: what each thread and each stream did when, in the trace format that Perfetto
+/* The timeline of a run: the work of each thread and each stream over time, in the trace format that Perfetto
  * (https://ui.perfetto.dev) and chrome://tracing open.
  *
  * A trace has tracks: threads of the host (`steps`, `writer`) and streams of the device (`compute stream`, `copy
  * stream`). One thread at a time records on a track, into memory that was reserved when the track was made: no lock, no
- * allocation, nobody waits. What comes after the room is used up is dropped and counted. Without a trace a track is NULL,
+ * allocation, no wait. If that memory is full, further spans are dropped and counted. Without a trace a track is NULL,
  * and recording on it is one test of a pointer. */
 #ifndef MD_BASE_TRACE_H
 #define MD_BASE_TRACE_H
@@ -18,7 +18,7 @@ typedef struct MdTraceTrack MdTraceTrack;
 /* Whose tracks stand together in the picture. */
 typedef enum MdTraceProcess { MD_TRACE_HOST, MD_TRACE_DEVICE, MD_TRACE_N_PROCESSES } MdTraceProcess;
 
-/* What a span spends its time on: its colour. */
+/* The kind of work of a span: its colour. */
 typedef enum MdTraceKind {
     MD_TRACE_PHASE,  /* setup, loop, ...: of the whole run */
     MD_TRACE_STEPS,  /* forces and integration */
@@ -40,7 +40,7 @@ void md_trace_destroy(MdTrace *trace); /* accepts NULL */
 uint64_t md_trace_bytes(int64_t n_events);
 
 /* The track of that name, made if there is none; NULL where trace is NULL. For the thread that created the trace;
- * others record on what they are given. name is copied. */
+ * other threads get the track as an argument. name is copied. */
 MdTraceTrack *md_trace_track(MdTrace *trace, MdTraceProcess process, const char *name);
 
 /* For the text of a process beside its tracks, such as the name of a GPU; copied. */
@@ -73,7 +73,7 @@ static inline void md_trace_value(MdTraceTrack *track, const char *name, double 
  * Accepts NULL. */
 void md_trace_stretch(MdTraceTrack *track, double origin_s, double factor);
 
-/* How far the times of the device may be off those of the host, for who reads the file. */
+/* The possible offset between times of the device and of the host, for readers of the file. */
 void md_trace_set_device_error(MdTrace *trace, double seconds);
 
 int64_t md_trace_count(const MdTrace *trace);   /* events kept; 0 for NULL */

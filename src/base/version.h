@@ -1,4 +1,4 @@
-/* What this program is and how it was built; from the build system, one place. */
+/* Name, version and build of this program; from the build system. */
 #ifndef MD_BASE_VERSION_H
 #define MD_BASE_VERSION_H
 

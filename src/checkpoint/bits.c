@@ -1,4 +1,4 @@
-/* What the bits of a run hang on. */
+/* Everything that the bits of a run depend on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,8 +6,8 @@
 #include "checkpoint/file.h"
 #include "deck/table.h"
 
-/* What cannot change a bit: where it runs, how closely it is watched, how output gets into its files, and where the random
- * numbers of the start were made. */
+/* Options that cannot change a bit: the device, monitoring, the way of output into files, and the source of the random
+ * numbers of the start. */
 static bool shapes_bits(int option) {
     return md_option_kind(option) == MD_KIND_PERFORMANCE && strncmp(md_option_name(option), "output.", 7) != 0 &&
            option != MD_OPTION_parallel_grid && option != MD_OPTION_run_backend && option != MD_OPTION_run_threads &&

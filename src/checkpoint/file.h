@@ -1,4 +1,4 @@
-/* What a restart file holds of a run besides the state of the backend, for those who read it and write it. */
+/* The content of a restart file besides the state of the backend. */
 #ifndef MD_CHECKPOINT_FILE_H
 #define MD_CHECKPOINT_FILE_H
 
@@ -27,7 +27,7 @@ struct MdCheckpoint {
     MdSystemNumbers system;
 };
 
-/* --- bits.c: what the bits of a run hang on; texts are from malloc --- */
+/* --- bits.c: everything that the bits of a run depend on; texts are from malloc --- */
 char *md_bits_switches(const MdRecord *record); /* `key=value` a line: the backend, and the switches as they run */
 char *md_bits_origin(const MdRecord *record);   /* `what: value` a line: program, machine, domains */
 char *md_bits_difference(const char *before, const char *now); /* lines that differ, in words; NULL: none */

@@ -163,7 +163,7 @@ static MdStatus read_history(MdCheckpoint *c, MdRecord *r) {
     return status;
 }
 
-/* Of the start, which leave room for those of the end. A bool is read as what it is only when it is one. */
+/* Warnings of the start; the end may add more. A bool is read only if its byte is 0 or 1. */
 static MdStatus read_checks(MdCheckpoint *c, MdRecord *r) {
     MdVerification *v = &r->verification;
     MdStatus status = read_section(c, "checks", v, MD_VERIFICATION_SAVED_BYTES);

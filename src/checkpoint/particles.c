@@ -1,4 +1,4 @@
-/* The particles of a restart file: each process reads some rows, and gets the fixed columns of these and the places of its block of
+/* The particles of a restart file: each process reads some rows, and gets the fixed columns of these and the positions of its block of
  * ids. */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "checkpoint/file.h"
 #include "parallel/rows.h"
 
-/* For each row the process that has the id; -1: nobody has it. */
+/* For each row the process that has the id; -1: none. */
 static int32_t *find_owners(const MdSystem *system, const int32_t *ids) {
     int32_t *owner = md_alloc((size_t)system->n_own, sizeof *owner, "owners of rows");
     for (int64_t i = 0; i < system->n_own; i++) {
@@ -18,7 +18,7 @@ static int32_t *find_owners(const MdSystem *system, const int32_t *ids) {
     return owner;
 }
 
-/* Rows of ids of this block bring its places; each id must come once. Returns how many do not, or not at all. */
+/* Takes the positions of this block from rows; each id must come once. Returns how many are missing or come twice. */
 static int64_t take_places(MdSystem *system, const int32_t *ids, const double *places, int64_t n) {
     char *seen = md_alloc((size_t)system->n_own, 1, "ids");
     int64_t n_bad = system->n_own - n;
@@ -53,7 +53,7 @@ static MdStatus check_types(const MdCheckpoint *c, const MdSystem *system, MdErr
     return MD_OK;
 }
 
-/* Fixed columns of the rows of the file that this process reads, and places of its block. ids are used as indices: each must be there
+/* Fixed columns of the rows of the file that this process reads, and positions of its block. ids are used as indices: each must be there
  * once. */
 static MdStatus trade_rows(MdCheckpoint *c, MdSystem *system, const int32_t *ids, const double *places,
                            MdErrors *errors) {
@@ -140,7 +140,7 @@ MdSystem *md_checkpoint_system(MdCheckpoint *c, const MdSystemPlan *plan, MdErro
     MdSystem *system = md_system_allocate(plan, c->system.mass);
     const uint64_t n = (uint64_t)system->n_own;
     int32_t *ids = md_alloc(n, sizeof *ids, "ids");
-    double *places = md_alloc(3 * n, sizeof *places, "places of rows");
+    double *places = md_alloc(3 * n, sizeof *places, "positions of rows");
     MdStatus status = read_fixed(c, system);
     if (status == MD_OK) status = check_types(c, system, errors);
     if (status == MD_OK) status = md_checkpoint_find_rows(c->file, system, "id", sizeof *ids);

@@ -8,7 +8,7 @@
 /* --- the state of the backend ---------------------------------------------------------------------------------------- */
 
 /* The state of all processes on its way into one file: rank 0 writes its rows, then those that the others send it, in pieces and
- * one rank after the other. The others wait: they have their rows in memory, and nobody has room for all. */
+ * one rank after the other. The others wait: they have their rows in memory, and no process has memory for all rows. */
 typedef struct Saving {
     MdState state;
     MdRestart *file; /* NULL: rank 0 has it */
@@ -126,7 +126,7 @@ static void put_sessions(MdRestart *file, const MdRecord *r) {
     md_restart_write(file, &now, sizeof now);
 }
 
-/* Besides the columns, the place at the last rebuild, which backends keep in either precision. */
+/* Besides the columns, the position at the last rebuild, which backends keep in either precision. */
 uint64_t md_checkpoint_bytes(const MdRecord *r) {
     const int precision = r->config->run_precision;
     uint64_t bytes = 3 * md_number_bytes(MD_NUMBER_STATE, precision);
@@ -137,7 +137,7 @@ uint64_t md_checkpoint_bytes(const MdRecord *r) {
     return (uint64_t)r->plan.n_atoms * bytes;
 }
 
-/* All but the particles: what rank 0 knows. */
+/* Everything except the particles: known to rank 0. */
 static void put_head(MdRestart *file, const MdRecord *r, const MdSystem *system, double heat, const MdStatistics *now) {
     char *switches = md_bits_switches(r), *origin = md_bits_origin(r);
     put_text(file, "name", md_deck_name(r->deck));
@@ -156,7 +156,7 @@ static void put_head(MdRestart *file, const MdRecord *r, const MdSystem *system,
 MdStatus md_checkpoint_save(const MdRecord *r, const MdSystem *system, double heat, void *context, bool *stands) {
     const bool is_root = md_comm_is_root(system->comm);
     *stands = false;
-    /* A file that nobody has checked may be damaged, and one of the same step is no older generation. */
+    /* An unchecked file may be damaged, and one of the same step is no older generation. */
     const int64_t before = r->resume.good_step;
     MdRestart *file = is_root ? md_restart_create(r->files.restart, before >= 0 && before != r->step, r->errors) : NULL;
     MdStatus status = md_comm_worst_status(system->comm, is_root && !file ? MD_ERROR_OUTPUT : MD_OK, r->errors);

@@ -1,7 +1,7 @@
 /* Approximate reciprocals and reciprocal square roots, for force.arithmetic = fast: the instruction's first guess (14 or
  * 12 bits; where there is none, a guess from the bits of the number), and steps that take the residual to its square
- * or cube. What is left of the error of the guess is below a rounding; the steps round twice or so, so that a result is
- * good to the last bit, as a divider's is, but for that one.
+ * or cube. The remaining error of the guess is below a rounding; the steps round about twice, so that a result may be
+ * wrong in the last bit, while that of a divider is not.
  *
  * Numbers are squared distances: positive, and far from the ends of the range. Zero gives no finite number. */
 #ifndef MD_CPU_APPROXIMATE_H

@@ -1,5 +1,5 @@
 /* Arrays of the cpu backend: one function makes them all, and, with `counting` set, only adds up their sizes; so the
- * estimate cannot differ from what is taken. */
+ * estimate cannot differ from the allocation. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -27,8 +27,8 @@ static int64_t first_around(const MdCpuContext *c, double density) {
     return c->kernel == MD_KERNEL_CELL ? room_for(c, density * cells) : 0;
 }
 
-/* X(array, entries, bytes of one, name): besides those of the columns. Arrays of atoms have n_places entries, so that scratch can take
- * the place of any. */
+/* X(array, entries, bytes of one, name): besides those of the columns. Arrays of atoms have n_places entries, so that scratch can replace
+ * any of them. */
 #define KEPT_ARRAYS(X)                                                                                                 \
     X(place, c->n_places, place, "positions for the pair loops")                                                       \
     X(atom_in, c->n_places, word, "atoms of slots")                                                                    \
@@ -61,7 +61,7 @@ static int64_t count_ranked(const MdCpuContext *c) {
     return c->sort == MD_SORT_MORTON || c->sort == MD_SORT_HILBERT ? c->cell_room : 0;
 }
 
-/* made: those that are made anew after each list, which live within a step with memory.allocation = per-call; or the others. */
+/* made: the arrays that are refilled after each list; with memory.allocation = per-call they live within a step. Else the others. */
 static bool is_of(int array, bool made) { return ((md_cpu_column(array)->traits & MD_COLUMN_MADE) != 0) == made; }
 
 static void take_columns(MdCpuContext *c, bool made) {
@@ -97,7 +97,7 @@ void md_cpu_release_rebuild(MdCpuContext *c) {
 
 /* --- room that grows ------------------------------------------------------------------------------------------------ */
 
-/* An array that is there, with what it holds; the rest is zero. */
+/* An existing array grows and keeps its content; the rest is zero. */
 static void *resize(MdCpuContext *c, void *array, int64_t before, int64_t now, size_t size, const char *what) {
     if (!array || before == now) return array;
     void *larger = md_cpu_take(c, now, size, what);
@@ -128,7 +128,7 @@ static void grow(MdCpuContext *c, int64_t n_atoms, int64_t n_halo, int64_t n_cel
 #define RESIZE(array, count, size, what) c->array = resize(c, c->array, before[k], (count), (size), (what)), k++;
     ALL_ARRAYS(RESIZE)
 #undef RESIZE
-    /* The parts of memory.layout = soa lie elsewhere now. Atoms get their places anew; where there is none the type is 0. */
+    /* The parts of memory.layout = soa have moved. Atoms get their positions again; entries without an atom have type 0. */
     if (!c->counting) memset(c->place, 0, (size_t)c->n_places * place);
     md_cpu_allocate_list(c, capacity);
     if (has_buffers) take_buffers(c);

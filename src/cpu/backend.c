@@ -1,7 +1,7 @@
 /* The cpu backend: OpenMP threads over blocks of atoms, vector registers within them.
  *
  * The table of operations is at the end; each operation takes the time of its stage and calls the kernels: kernels.inc, and
- * form.inc for forces. context.h describes them; variants.c says what there is to choose from. By default the list is full:
+ * form.inc for forces. context.h describes them; variants.c lists the variants. By default the list is full:
  * both atoms of a pair compute it, and each thread writes to its own rows only. That is twice the arithmetic, but in
  * full registers, without lock, private copies or scattered additions, and no result depends on the number of threads. */
 #include "cpu/backend.h"
@@ -118,7 +118,7 @@ static void kick_drift(MdCpuContext *c, int64_t step) {
     need_forces(c);
     c->kernels->kick_drift(c, c->kick_waits ? 2 : 1);
     c->kick_waits = false;
-    if (c->per_call) md_cpu_release_forces(c); /* nobody reads them after this */
+    if (c->per_call) md_cpu_release_forces(c); /* they are not read after this */
     int64_t n_faults = 0;
     for (int64_t b = 0; b < c->n_blocks; b++) n_faults += c->partial[b].n_faults;
     if (n_faults > 0 && c->fault.step < 0) find_fault(c, step);
@@ -160,7 +160,7 @@ static bool rebuild_is_due(MdCpuContext *c, int64_t step) {
     return due || (!every && 2 * sqrt(c->largest_sq) > c->skin);
 }
 
-/* The places that cells and list are made of. */
+/* The positions that cells and list are made from. */
 static void find_places(MdCpuContext *c, int64_t age) {
     const size_t bytes = (size_t)c->n_padded * (c->state_double ? sizeof(double) : sizeof(float));
     if (c->predict == MD_PREDICT_VELOCITY) c->kernels->look_ahead(c, md_predict_time((double)age, c->timestep));
@@ -168,7 +168,7 @@ static void find_places(MdCpuContext *c, int64_t age) {
         for (int a = 0; a < 3; a++) memcpy(c->built_at[a], c->position[a], bytes);
 }
 
-/* What the force kernel needs, for the particles as they are now, after `age` steps with what it had before. */
+/* Prepares the data of the force kernel from the current particles, `age` steps after the last time. */
 static void build(MdCpuContext *c, int64_t age) {
     double start_s = md_clock_s();
     finish_kick(c);
@@ -241,7 +241,7 @@ static MdSplitSum total(const MdCpuContext *c, int which) {
     return md_cpu_sum_value(&sum);
 }
 
-/* Places of the halo as the atoms are now, and forces meanwhile where none of them is needed. Returns how many blocks are done. */
+/* Updates the positions of the halo; meanwhile computes forces of blocks that need none of them. Returns how many blocks are done. */
 static int64_t update_halo(MdCpuContext *c, bool with_energy) {
     if (!md_cpu_has_ranks(c) || !c->halo.is_stale) return 0;
     double start_s = md_clock_s();

@@ -1,4 +1,4 @@
-/* The cpu backend, for the list of those that are built in. */
+/* The cpu backend, for the list of built-in backends. */
 #ifndef MD_CPU_BACKEND_H
 #define MD_CPU_BACKEND_H
 

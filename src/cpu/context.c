@@ -1,4 +1,4 @@
-/* The context of the cpu backend: what the configuration says, and memory that is counted. */
+/* The context of the cpu backend: values from the configuration, and counted memory. */
 #include "cpu/context.h"
 
 #include "base/memory.h"
@@ -26,8 +26,8 @@ void md_cpu_allocate_around(MdCpuContext *c, int64_t room) {
     c->around_atoms = md_cpu_take(c, c->n_threads * c->around_room, sizeof(int32_t), "atoms around a cell");
 }
 
-/* Periods of places along open axes, in ranges of the list. Atoms of one row stay together within a tenth of it
- * whatever they do between two builds, and it is still resolved to 64 / 2^32 of the range. */
+/* Periods of pair positions along open axes, in ranges of the list. Between two builds the atoms of one row always
+ * stay together within a tenth of it, and it is still resolved to 64 / 2^32 of the range. */
 static const double open_period_ranges = 64;
 
 static int64_t whole_blocks(int64_t n) { return (n + MD_CPU_BLOCK - 1) / MD_CPU_BLOCK * MD_CPU_BLOCK; }
@@ -57,7 +57,7 @@ static void place_domain(MdCpuContext *c, const MdConfig *config) {
     md_domain_place(&c->domain, grid, md_comm_rank(c->comm), c->box.periodic);
 }
 
-/* Copies around a domain of n atoms. Filled evenly it is a box; what it is short of it grows by. */
+/* Copies around a domain of n atoms, for a box of even density; grows if they are too few. */
 static int64_t first_halo(const MdCpuContext *c, int64_t n_atoms) {
     const double range = c->cutoff + c->skin;
     double own = 1, all = 1;

@@ -1,25 +1,25 @@
-/* What the files of the cpu backend share: its arrays, and the kernels that are compiled for each instruction set.
+/* Shared by the files of the cpu backend: its arrays, and the kernels that are compiled for each instruction set.
  *
  * Memory layout. Particles are structures of arrays (position[axis][i]) in memory order, which is the order of cells
- * after a rebuild with memory.sort = cell; id[i] says who is where. Beside the state stands `place`, a copy of the
- * positions in the form that the pair loops read: x, y, z and type side by side, so that one neighbour costs one cache
+ * after a rebuild with memory.sort = cell; id[i] is the particle. Besides the state there is `place`, the pair positions,
+ * a copy of the positions in the form that the pair loops read: x, y, z and type side by side, so that one neighbour costs one cache
  * line and one load of 16 bytes (32 in double).
  *
  * Precision. In double the copy is the position itself. In single and mixed it holds whole numbers of 32 bits, the box
  * edge (or, along an open axis, some stretch much longer than the reach of the list) being 2^32. A difference of two
- * is exact and wraps by itself, and is turned into a float after the subtraction: its rounding is relative to the
+ * is exact and wraps by overflow, and is turned into a float after the subtraction: its rounding is relative to the
  * distance of the pair and not to the size of the box. Forces are floats, sums over particles are doubles.
  *
  * Several ranks. The grid of cells is that of the whole box on every rank, and each has the atoms of its domain, a box of these
- * cells (parallel/domain.h). Behind the room for its own atoms stand copies of those in the cells around it, the halo,
- * in the same arrays: their places, types and ids, and their positions as of the last build. The order of candidates
+ * cells (parallel/domain.h). In the same arrays, after the entries for its own atoms, are copies of the atoms in the cells around it, the
+ * halo: their pair positions, types and ids, and their positions as of the last build. The order of candidates
  * is the same for any number of ranks: cells row by row, and in a cell by id. So a row has the same atoms in the
  * same order, and a force the same bits.
  *
  * The list. Rows have room for `stride` entries. Slices of 16 rows keep entry k of their rows side by side:
  * entries + slice * 16 * stride + k * 16 + i % 16, so that the lanes of a register are 16 atoms and no sum over lanes is
  * needed. Entries past the end of a row are valid
- * indices (0, or what a former list left): they are loaded and masked. */
+ * indices (0, or entries of an earlier list): they are loaded and masked. */
 #ifndef MD_CPU_CONTEXT_H
 #define MD_CPU_CONTEXT_H
 
@@ -49,7 +49,7 @@ enum {
 };
 typedef struct MdCpuPartial {
     MdCpuSum sum[MD_CPU_N_SUMS];
-    double pairs;           /* exact, whatever the sums are held in */
+    double pairs;           /* exact, independent of the type of the sums */
     double displacement_sq; /* largest */
     int64_t n_faults;
 } MdCpuPartial;
@@ -73,7 +73,7 @@ enum {
     MD_CPU_INTEGRATE,
     MD_CPU_REDUCE,
     MD_CPU_GATHER,
-    MD_CPU_HALO, /* of several ranks: places of the halo, and atoms that go to another rank */
+    MD_CPU_HALO, /* of several ranks: positions of the halo, and atoms that go to another rank */
     MD_CPU_MIGRATE,
     MD_CPU_N_STAGES
 };
@@ -86,7 +86,7 @@ typedef void MdCpuForces(struct MdCpuContext *c, bool with_energy, int64_t begin
 /* The columns of this backend. */
 #define MD_CPU_COLUMNS(COLUMN)                                                                                         \
     MD_COLUMNS(COLUMN)                                                                                                 \
-    COLUMN(built_at, STATE, 3, "places of the last build", 0) /* see physics/predict.h */
+    COLUMN(built_at, STATE, 3, "positions of the last build", 0) /* see physics/predict.h */
 #define MD_CPU_WORD                                          int32_t
 #define MD_CPU_STATE                                         void /* float or double */
 #define MD_CPU_PAIR                                          void
@@ -97,7 +97,7 @@ typedef void MdCpuForces(struct MdCpuContext *c, bool with_energy, int64_t begin
 
 enum { MD_CPU_N_COLUMNS = MD_N_COLUMNS + 1, MD_CPU_N_ARRAYS = 0 MD_CPU_COLUMNS(MD_CPU_COUNT) };
 
-typedef struct MdCpuSlot { /* what a slot of the ring is here; as of the end of a step */
+typedef struct MdCpuSlot { /* the content of a slot of the ring; as of the end of a step */
     long long step;
     MdSumParts sums;
     MdFault fault;
@@ -109,9 +109,9 @@ typedef struct MdCpuHalo {
     int32_t in_first[MD_N_SIDES + 1], out_first[MD_N_SIDES + 1]; /* of these the first of each side */
     int32_t *out;          /* [out_room] own atoms that others have copies of: side by side, and of a side by cell */
     int32_t *cell;         /* [cell_room] local cells of the copies */
-    char *sent, *received; /* [out_room], [received_room] rows of places on their way */
+    char *sent, *received; /* [out_room], [received_room] rows of positions in messages */
     int64_t out_room, cell_room, received_room;
-    bool is_stale; /* atoms have moved since places were exchanged */
+    bool is_stale; /* atoms have moved since positions were exchanged */
 } MdCpuHalo;
 
 typedef struct MdCpuOutput {
@@ -146,7 +146,7 @@ typedef struct MdCpuContext {
     MdBox box;
     MdPotential potential;
     double mass[MD_MAX_TYPES];
-    double period[3]; /* sigma that 2^32 steps of a place stand for */
+    double period[3]; /* length in sigma of 2^32 steps of a pair position */
 
     /* the particles, in memory order: the arrays of the columns, also one after the other; [n_places] as all of these */
     union {
@@ -162,20 +162,19 @@ typedef struct MdCpuContext {
     bool kick_waits;   /* the second half kick of the last step is left to the pass of the next one: launch.fuse */
 
     /* cells, and the particles in the order of cells: slots */
-    MdCpuGrid grid; /* of the whole box */
-    int32_t first_cell[3],
-        n_cells[3];      /* those that this rank sees, its halo with them: numbers in the grid, and how many */
-    int32_t *cell_start; /* [cells + 1] of these, as all that follows */
+    MdCpuGrid grid;                    /* of the whole box */
+    int32_t first_cell[3], n_cells[3]; /* cells that this rank sees, with its halo: numbers in the grid, and how many */
+    int32_t *cell_start;               /* [cells + 1] of these, as all that follows */
     int64_t cell_room;
     int32_t *cell, *slot_of, *atom_in;     /* of an atom: its cell and slot; of a slot: its atom */
-    void *candidate[3];                    /* places by slot */
-    int32_t *rank;                         /* of a cell: its place along the curve */
+    void *candidate[3];                    /* pair positions by slot */
+    int32_t *rank;                         /* rank of each cell along the curve */
     MdCpuRanked *ranked;                   /* room to find it */
     int32_t ranked_cells[3], ranked_reach; /* that rank was found for */
 
     /* the list */
     int32_t *entries, *count;
-    int32_t *block_order; /* [n_blocks] those that have no neighbour in the halo first; of one rank all, in order */
+    int32_t *block_order; /* [n_blocks] first the blocks without a neighbour in the halo; of one rank all, in order */
     int64_t n_interior;   /* these */
     int32_t *buffers;     /* [n_threads][MD_CPU_SLICE][room + MD_CPU_SPARE]: rows while they are found */
     uint8_t *crosses;     /* by slice: some pair of it reaches across the boundary */
@@ -185,9 +184,9 @@ typedef struct MdCpuContext {
     int32_t *around_atoms;
     int64_t around_room;
     bool wants_energy; /* of the forces that are computed */
-    bool built;        /* list or cells, or what the force kernel needs */
-    bool far_apart;    /* an open axis is longer than the stretch that places can tell apart */
-    /* largest squared displacement from the places of the build: now, and when the list was last used */
+    bool built;        /* list or cells, or other data of the force kernel */
+    bool far_apart;    /* an open axis is longer than the period of pair positions */
+    /* largest squared displacement from the positions at the build: now, and when the list was last used */
     double largest_sq, used_sq;
 
     MdCpuPartial *partial; /* by block */
@@ -206,7 +205,7 @@ typedef struct MdCpuContext {
 } MdCpuContext;
 
 typedef struct MdCpuKernels {
-    /* n_kicks: 2 when the last half kick of the step before is still to be done. Also fills place, and displacement_sq
+    /* n_kicks: 2 if the last half kick of the step before is pending. Also fills place, and displacement_sq
      * and n_faults of partial. */
     void (*kick_drift)(MdCpuContext *c, int n_kicks);
     void (*kick)(MdCpuContext *c);
@@ -276,21 +275,21 @@ void md_cpu_find_cells(MdCpuContext *c);   /* the atoms of the cells; memory sta
 void md_cpu_number_slots(MdCpuContext *c); /* slots from cells */
 
 /* halo.c: copies of the atoms around a domain. Collective. */
-/* By the grid as it is: atoms to the ranks that own their places, in the order of memory, and anew the halo. Forces, where they
- * are of use, go with the atoms. One rank has only the order to find. */
+/* With the current grid: sends atoms to the ranks that own their positions, orders memory, and makes the halo again. Forces, if
+ * they are still needed, go with the atoms. One rank only orders memory. */
 void md_cpu_arrange_atoms(MdCpuContext *c);
-/* Places as they are now, from the ranks that own the atoms: between the two they are on their way. */
+/* Current positions from the ranks that own the atoms: begin sends, end waits for them. */
 void md_cpu_begin_halo(MdCpuContext *c);
 void md_cpu_end_halo(MdCpuContext *c);
 void md_cpu_free_halo(MdCpuContext *c);
-uint64_t md_cpu_halo_bytes(const MdCpuContext *c); /* for halo_room copies, and what they are made of at a list */
+uint64_t md_cpu_halo_bytes(const MdCpuContext *c); /* for halo_room copies, and the data to make them at a list */
 
-/* migrate.c: each atom to the rank that owns its place; c->position are the places of the build. Collective. */
+/* migrate.c: sends each atom to the rank that owns its position; c->position has the positions of the build. Collective. */
 void md_cpu_migrate(MdCpuContext *c);
 /* For a moment at the first list, where nearly all atoms go somewhere. */
 uint64_t md_cpu_migrate_bytes(MdCpuContext *c);
 
-/* Positions become the places of the build, for those who make cells and list, and the other way round. */
+/* Swaps in the positions of the build, for making cells and list, and back. */
 void md_cpu_trade_places(MdCpuContext *c);
 
 /* The room that the cell kernel needs for the atoms around a cell. */
@@ -310,13 +309,13 @@ int md_cpu_find_runs(const MdCpuContext *c, int32_t cell, MdCpuRun runs[MD_CPU_M
 int32_t md_cpu_cell_of_slot(const MdCpuContext *c, int64_t slot);
 
 /* list.c */
-/* Whether two atoms are near along the open axes, where their places repeat. */
+/* Whether two atoms are near along the open axes, where pair positions repeat. */
 bool md_cpu_is_near(const MdCpuContext *c, int64_t i, int64_t j);
-/* Of a half list, the pair stands in row i, or in row j: about half of the pairs in each, however memory is ordered. */
+/* Of a half list, the pair is in row i, or in row j: about half of the pairs in each, however memory is ordered. */
 static inline bool md_cpu_owns(int64_t i, int64_t j) { return ((i + j) % 2 != 0) == (i < j); }
-int64_t md_cpu_keep_own(int64_t i, int32_t *row, int64_t n); /* those that row i owns; returns how many */
+int64_t md_cpu_keep_own(int64_t i, int32_t *row, int64_t n); /* pairs that row i owns; returns how many */
 void md_cpu_sort_row(int32_t *row, int64_t n);
-/* Takes atoms out of row that are near only because places along an open axis repeat; returns how many stay. */
+/* Removes atoms from row that are near only because pair positions along an open axis repeat; returns how many stay. */
 int64_t md_cpu_drop_far(const MdCpuContext *c, int64_t i, int32_t *row, int64_t n);
 void md_cpu_build_list(MdCpuContext *c);
 void md_cpu_release_list(MdCpuContext *c);
@@ -382,7 +381,7 @@ void md_cpu_allocate_around(MdCpuContext *c, int64_t room);
 /* arrays.c: makes and frees all arrays. */
 /* density: particles per volume, for the first room of rows. */
 void md_cpu_allocate(MdCpuContext *c, const MdConfig *config, double density);
-/* So many own atoms, copies and cells find room afterwards. The atoms stay; list, places and cells do not. */
+/* Makes room for so many own atoms, copies and cells. The atoms stay; list, pair positions and cells are lost. */
 void md_cpu_make_room(MdCpuContext *c, int64_t n_atoms, int64_t n_halo, int64_t n_cells);
 void md_cpu_free(MdCpuContext *c);
 /* Arrays that live within a step; with memory.allocation = per-call they are made and freed in it. */

@@ -4,11 +4,11 @@
  * in memory: a row of atoms then looks through nine runs of slots that overhang its range by little. Where the box is
  * too short for cells that the range does not meet twice, the axis is one cell and the nearest image decides. Along an
  * open axis the cells cover the bulk of the atoms (the bounding box, or where that would take too many cells, the mean
- * and three standard deviations, found anew without those outside); whatever lies beyond belongs to the outer cells,
+ * and three standard deviations, found again without those outside); atoms beyond belong to the outer cells,
  * which are open to infinity, so that an atom that has flown away costs nothing.
  *
  * With several ranks the grid is that of the whole box, the same as with one, and each rank sees the cells of its domain and
- * those around it. What is summed up over atoms to find the grid are whole numbers, which have the same sum on any number of
+ * those around it. The sums over atoms that define the grid are of whole numbers, so they are the same on any number of
  * ranks. */
 #include <math.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void bulk_range(const MdCpuContext *c, int axis, double *low, double *hig
     for (int round = 0; round < 10; round++) {
         const double per_step = (*high - *low) / steps;
         if (!(per_step > 0)) return;
-        int64_t sums[3] = {0}; /* atoms, their places in steps, squares of these */
+        int64_t sums[3] = {0}; /* atoms, their positions in steps, squares of these */
         for (int64_t i = 0; i < c->n_atoms; i++) {
             double x = position_at(c, axis, i);
             if (!(x >= *low && x <= *high)) continue;
@@ -152,8 +152,8 @@ void md_cpu_make_grid(MdCpuContext *c) {
     }
 }
 
-/* Each domain is to be as thick as the list reaches. Along an open axis of too few cells empty ones follow the last, which no
- * atom is ever in: what lies beyond belongs to the last one, as with one process. */
+/* Each domain must be as thick as the reach of the list. If an open axis has too few cells, cells that are always empty follow the
+ * last one: atoms beyond belong to the last one, as with one process. */
 void md_cpu_divide_grid(MdCpuContext *c) {
     int32_t cells[3];
     for (int a = 0; a < 3; a++) {

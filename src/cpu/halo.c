@@ -1,7 +1,7 @@
 /* The halo: copies of the atoms in the cells around a domain, from the ranks that own them, in one hop to each of up to 26 sides.
  *
- * At a list each rank finds the atoms of its border cells for each side, and sends who they are and where they were at the
- * build. Until the next list only their places travel, in the same order, and are received where the pair loops read
+ * At a list each rank finds the atoms of its border cells for each side, and sends their ids, types and positions at the
+ * build. Until the next list only pair positions are sent, in the same order, and are received where the pair loops read
  * them: a copy keeps the coordinates that the atom has in the whole box. Cells are sent in the order in which the receiver
  * has them, and the atoms of a cell in the order of their ids, so that nothing is sorted but the cells. */
 #include <string.h>
@@ -55,7 +55,7 @@ static void make_room_out(MdCpuContext *c, int64_t n) {
     MdCpuHalo *halo = &c->halo;
     int64_t room = halo->out_room;
     halo->out = resize(c, halo->out, &room, n, sizeof *halo->out, "atoms of the border");
-    halo->sent = resize(c, halo->sent, &halo->out_room, n, place_bytes(c), "places that are sent");
+    halo->sent = resize(c, halo->sent, &halo->out_room, n, place_bytes(c), "positions that are sent");
 }
 
 static void list_borders(MdCpuContext *c) {
@@ -224,7 +224,7 @@ static void begin_places(MdCpuContext *c) {
     const bool rows_stay = c->layout != MD_LAYOUT_SOA;
     if (!rows_stay)
         halo->received =
-            resize(c, halo->received, &halo->received_room, halo->n_atoms, row, "places that are received");
+            resize(c, halo->received, &halo->received_room, halo->n_atoms, row, "positions that are received");
     pack_places(c);
     begin_exchange(c, halo->sent, rows_stay ? (char *)c->place + (size_t)c->atom_room * row : halo->received, row);
 }

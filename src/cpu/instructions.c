@@ -1,5 +1,5 @@
 /* Which instruction set the kernels run with: compiled for several, chosen when the program starts, so that one binary
- * runs on every processor of its architecture and uses what each has. */
+ * runs on every processor of its architecture and uses its best instructions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +40,8 @@ MdStatus md_cpu_find_instructions(MdCpuInstructions *set, MdErrors *errors) {
             return MD_OK;
         }
     return md_fail(errors, MD_ERROR_INPUT,
-                   "environment: MDMINI_INSTRUCTIONS: read `%s`; this processor runs what is built in up to %s", wanted,
-                   set_names[best]);
+                   "environment: MDMINI_INSTRUCTIONS: read `%s`; this processor supports the built-in sets up to %s",
+                   wanted, set_names[best]);
 }
 
 const char *md_cpu_instructions_name(MdCpuInstructions set) { return set_names[set]; }
@@ -57,7 +57,7 @@ const MdCpuKernels *md_cpu_kernels(MdCpuInstructions set, int precision) {
     return md_cpu_kernels_baseline(precision);
 }
 
-/* Of each form, of what is compiled (CMakeLists.txt). */
+/* The kernels of each form, for the instruction sets that are compiled (CMakeLists.txt). */
 #define DECLARE(name, word, file, ...)                                                                                 \
     MdCpuForces *md_cpu_forces_##file##_baseline(bool is_double);                                                      \
     MdCpuForces *md_cpu_forces_##file##_v3(bool is_double);                                                            \

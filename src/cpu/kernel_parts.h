@@ -1,4 +1,4 @@
-/* What the kernels of the cpu backend share, for the instruction set that the including file is compiled for. */
+/* Shared by the kernels of the cpu backend, for the instruction set that the including file is compiled for. */
 #ifndef MD_CPU_KERNEL_PARTS_H
 #define MD_CPU_KERNEL_PARTS_H
 
@@ -25,7 +25,7 @@ enum { MD_CPU_PAIR_FIELDS = sizeof(MdPair_f) / sizeof(float) };
 MD_INLINE MdPair_f pair_parameters_f(MdPair_d pair) { return md_pair_to_single(pair); }
 MD_INLINE MdPair_d pair_parameters_d(MdPair_d pair) { return pair; }
 
-/* What a pair loop is compiled for, or asks at run time. */
+/* The switches of a pair loop, constant or read at run time. */
 typedef struct MdCpuForm {
     int layout, shift;
     bool half, typed, energy, fast;
@@ -44,7 +44,7 @@ MD_INLINE MdCpuForm md_cpu_form_of(const MdCpuContext *c) {
     return form;
 }
 
-/* A compiled copy of a force loop: what is assigned is known when it is compiled, the rest is asked for at run time. */
+/* A compiled copy of a force loop: assigned fields are constants, the others are read at run time. */
 #define MD_COPY(name, kernel, ...)                                                                                     \
     static void MD_SUFFIX(name)(const MdCpuContext *c, const MD_SUFFIX(Frame) * frame, int64_t block) {                \
         MdCpuForm form = md_cpu_form_of(c);                                                                            \
@@ -53,7 +53,7 @@ MD_INLINE MdCpuForm md_cpu_form_of(const MdCpuContext *c) {
     }
 #define MD_USUAL form.usual = true, form.shift = MD_SHIFT_NONE, form.half = form.typed = form.energy = false
 
-/* Places as memory.layout has them: x, y, z and type of an atom are at these indices of steps. */
+/* Pair positions by memory.layout: x, y, z and type of an atom are at these indices of steps. */
 typedef struct MdCpuPlaces {
     const void *base;
     int64_t n;           /* from one array to the next: soa */

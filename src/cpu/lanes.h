@@ -1,5 +1,5 @@
 /* Vectors of the widest registers that this file is compiled for, in GCC's vector notation (GCC and clang), so that
- * arithmetic is written with the plain operators. Only what the notation cannot say stands here, once for each
+ * arithmetic is written with the plain operators. This file has the operations beyond that notation, once for each
  * instruction set: AVX-512 (x86-64-v4), AVX2 (x86-64-v3), and plain C for everything else.
  *
  *   MdLanes_f, MdLanes_d   4 to 16 floats, 2 to 8 doubles
@@ -312,7 +312,7 @@ MD_INLINE MdLanes_d md_lanes_sqrt_d(MdLanes_d a) {
     for (int l = 0; l < MD_LANES_d; l++) a[l] = sqrt(a[l]);
     return a;
 }
-/* To the nearest whole number for |a| < 2^51: beyond it a double has no room for what follows the point. */
+/* To the nearest whole number for |a| < 2^51: beyond it a double has no bits for the fraction. */
 MD_INLINE MdLanes_d md_lanes_rint_d(MdLanes_d a) {
     const double shift = 0x1.8p52;
     return (a + shift) - shift;
@@ -351,7 +351,7 @@ MD_INLINE void md_lanes_fetch_d(const char *p, size_t step, const int32_t *j, Md
 
 /* Writes the indices of the lanes that hit one after the other (a whole register may be written); returns how many. */
 #if MD_LANES_BYTES == 32 && defined(__BMI2__)
-/* Numbers of lanes as the bytes of a word, of which those that hit are pulled together; then the indices follow. */
+/* Numbers of lanes as the bytes of a word; the bytes of lanes that hit are compressed; then the indices follow. */
 MD_INLINE int md_lanes_append_bits(int32_t *to, uint32_t bits, const int32_t *index) {
     const uint64_t hit = _pdep_u64(bits, UINT64_C(0x0101010101010101)) * 0xff;
     const uint64_t lanes = _pext_u64(UINT64_C(0x0706050403020100), hit);

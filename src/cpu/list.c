@@ -38,7 +38,7 @@ int32_t *md_cpu_row_buffers(const MdCpuContext *c, int thread) {
 bool md_cpu_is_near(const MdCpuContext *c, int64_t i, int64_t j) {
     double r_sq = 0;
     for (int a = 0; a < 3; a++) {
-        if (c->box.periodic[a]) continue; /* an open axis alone is enough to be far apart */
+        if (c->box.periodic[a]) continue; /* one open axis is enough to be far apart */
         const double d = md_cpu_state(c, c->position, a, i) - md_cpu_state(c, c->position, a, j);
         r_sq += d * d;
     }

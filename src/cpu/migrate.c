@@ -1,5 +1,5 @@
-/* Atoms go to the rank that owns the cell of their place, as far away as it may be: at the first list those of a block of ids to
- * wherever they start, later the few that have crossed a border. They bring all that is known of them. */
+/* Sends atoms to the rank that owns the cell of their position, at any distance: at the first list the atoms of a block of ids to
+ * their domains, later the few that have crossed a border. All columns of an atom go with it. */
 
 #include "base/memory.h"
 #include "cpu/context.h"
@@ -7,7 +7,7 @@
 
 uint64_t md_cpu_migrate_bytes(MdCpuContext *c) { return 2 * (uint64_t)c->n_atoms * md_cpu_row_of_atom(c).bytes; }
 
-/* slot_of becomes the rank that owns the place of each atom that leaves, or -1. */
+/* slot_of becomes the rank that owns the position of each atom that leaves, or -1. */
 static void find_owners(MdCpuContext *c) {
 #pragma omp parallel for num_threads(c->n_threads) schedule(static)
     for (int64_t i = 0; i < c->n_atoms; i++) {
@@ -19,7 +19,7 @@ static void find_owners(MdCpuContext *c) {
     }
 }
 
-/* The last atoms take the places of those that leave. */
+/* The last atoms fill the gaps of those that leave. */
 static void close_gaps(MdCpuContext *c, const MdCpuRow *row) {
     int64_t n = c->n_atoms;
     char last[MD_CPU_N_ARRAYS * sizeof(double)];

@@ -1,5 +1,5 @@
-/* Output of the cpu backend: the compute threads fill the slot while the producer waits, so that what is ISSUED has arrived. The
- * mutex of the ring (backend/ring.h) orders what is written here before what the consumer reads. With several ranks each
+/* Output of the cpu backend: the compute threads fill the slot while the producer waits, so that an ISSUED slot is complete. The
+ * mutex of the ring (backend/ring.h) orders these writes before the reads of the consumer. With several ranks each
  * has its own particles in its slot, and the consumers bring them together on rank 0. */
 #include "base/memory.h"
 #include "cpu/context.h"
@@ -57,7 +57,7 @@ void md_cpu_output_free(MdCpuContext *c) {
     md_free(output->parts);
 }
 
-/* Only what the request wants of it. */
+/* Only the quantities of the request. */
 static MdFrame narrow(const MdFrame *frame, const MdOutputRequest *request) {
     MdFrame narrowed = *frame;
     narrowed.step = request->step;

@@ -46,7 +46,7 @@ static double wrap_position(double x, double length, int precision, int32_t *ima
     return x;
 }
 
-/* Each particle has rows of its own. */
+/* Each particle has its own rows. */
 void md_cpu_gather(const MdCpuContext *c, const MdFrame *frame, int32_t *ids) {
     if (ids) memcpy(ids, c->id, (size_t)c->n_atoms * sizeof *ids);
 #pragma omp parallel for num_threads(c->n_threads) schedule(static)

@@ -1,4 +1,4 @@
-/* What is settled before anything is allocated: whether it can run here, what `auto` becomes, how much memory it takes. */
+/* Decided before anything is allocated: whether the run is possible here, the values of `auto`, the memory. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ double md_cpu_position_roundoff(const MdConfig *config) {
     return config->run_precision == MD_PRECISION_SINGLE ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
 }
 
-/* Unless all is double, what the pairs see are whole numbers (context.h), 2^32 to a periodic edge; along an open axis they are as
+/* Except in double precision, pair positions are whole numbers (context.h), 2^32 to a periodic edge; along an open axis they are as
  * good as a float of the distance. */
 double md_cpu_rounding(const MdConfig *config, const MdBox *box, double extent, double spread) {
     (void)spread; /* nothing is measured from a far corner */
@@ -76,7 +76,7 @@ MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan) {
 }
 
 /* Skins between 0.2 and 0.5, melt of 32,000 atoms, neighbor.rebuild = device-check: fewer rebuilds pay for longer rows up
- * to 0.4, and both ways from there it gets slower by a tenth or so; 0.3 where lists last longer by themselves. */
+ * to 0.4, and both ways from there it gets slower by a tenth or so; 0.3 where lists last longer anyway. */
 static double fastest_skin(const MdConfig *config) {
     return config->neighbor_predict == MD_PREDICT_VELOCITY ? 0.3 : 0.4;
 }
@@ -92,13 +92,13 @@ static void resolve_arithmetic(MdConfig *config, MdChoices *choices) {
 static void resolve_fuse(MdConfig *config, MdChoices *choices) {
     if (config->launch_fuse != MD_FUSE_AUTO) return;
     config->launch_fuse = MD_FUSE_ON;
-    md_choices_add(choices, "launch.fuse", "on", "one pass over main memory in place of several");
+    md_choices_add(choices, "launch.fuse", "on", "one pass over main memory instead of several");
 }
 
 /* --- several ranks -------------------------------------------------------------------------------------------------- */
 
-/* Atoms of other ranks are copies here, whose rows are theirs: what writes to both rows of a pair, or goes through all atoms, has no
- * version for domains. */
+/* Atoms of other ranks are copies here, and their rows are on those ranks: kernels that write to both rows of a pair, or go through
+ * all atoms, have no version for domains. */
 static MdStatus check_ranks(const MdConfig *config, MdErrors *errors) {
     const struct {
         int option, value, needed;
@@ -137,7 +137,7 @@ MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
         config->force_kernel = MD_KERNEL_LIST;
         md_choices_add(choices, "force.kernel", "list", "the fastest of this backend at every size");
     }
-    /* What several processes have no version of may not be there at all: it is refused once, with the value that works. */
+    /* A variant that has no version for several processes may not exist at all: it is refused once, with the value that works. */
     const MdStatus ranks = plan->comm ? check_ranks(config, errors) : MD_OK;
     const MdStatus checked = ranks == MD_OK ? md_variants_check(md_cpu_variants(), "cpu", config, errors) : ranks;
     const MdDomainShape shape = shape_of(config, plan);

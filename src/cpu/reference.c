@@ -7,9 +7,9 @@
  * numbers wrap; with two cells along an axis both sides are the same cell, with one cell there is no other, and each
  * is visited once.
  *
- * Each atom looks at all of its partners by itself, so atoms are independent of each other: blocks of them, whose size
+ * Each atom visits all of its partners, so atoms are independent of each other: blocks of them, whose size
  * does not depend on the number of threads, are shared out among the threads, and their totals are added in the order of the
- * blocks. What is done with a pair is a visitor: one adds forces and energies, one adds the bounds of rounding. Of several
+ * blocks. The work for a pair is a visitor: one adds forces and energies, one adds the bounds of rounding. Of several
  * processes each judges a slab of the box (slabs.h). */
 #include "cpu/reference.h"
 
@@ -135,10 +135,10 @@ static void free_cells(Cells *cells) {
     md_free(cells->mixed);
 }
 
-/* What comes together over the pairs of a block of atoms. */
+/* The sums over the pairs of a block of atoms. */
 typedef struct Totals {
-    MdSums sums, lost;            /* lost: what the additions to sums have rounded away so far */
-    MdSums sums_bound, shaken_sq; /* shaken_sq: squares of what the shake does to each pair */
+    MdSums sums, lost;            /* lost: the rounding errors of the additions to sums so far */
+    MdSums sums_bound, shaken_sq; /* shaken_sq: squares of the change of each pair by the shake */
     MdReferenceScales scales;
 } Totals;
 
@@ -150,8 +150,8 @@ typedef struct Partners {
     double d[3], r_sq;
 } Partners;
 
-/* What is done with each atom and each of its partners within reach, some beyond their cutoff. Every pair comes twice,
- * once from either atom: what belongs to the pair is taken where i < j. */
+/* The work for each atom and each of its partners within reach, some beyond their cutoff. Every pair comes twice,
+ * once from either atom: quantities of the pair are added where i < j. */
 typedef struct Visitor Visitor;
 struct Visitor {
     void (*visit)(const Visitor *visitor, const Partners *p, Totals *totals);
@@ -159,7 +159,7 @@ struct Visitor {
     double reach;                       /* sigma */
     double *force;                      /* [n_atoms][3] */
     double roundoff, accumulate, shake; /* for bounds: see reference.h */
-    double longest;                     /* periodic edge, or what else a place is measured from */
+    double longest;                     /* periodic edge, or the largest coordinate */
     double *force_bound;                /* [n_atoms] */
 };
 
@@ -192,10 +192,10 @@ static void add_pair(const Visitor *visitor, const Partners *p, Totals *totals) 
     add_term(&totals->sums.virial, &totals->lost.virial, over_r * p->r_sq);
 }
 
-/* Adds what rounding may do to this pair. In the force on one atom every part is added in full. In the sums over all pairs
- * the roundings of the formula are, since a crystal makes the same ones in each pair; those of the places are independent,
- * so that six times the root of the sum of their squares bounds them (Hoeffding). The terms of the formula round on
- * their own, so their sizes add; a shift of the distance by shake changes the force by the sizes of U'' and U'/r; and a
+/* Adds the bound on the rounding errors of this pair. For the force on one atom all parts are added in full. For the sums over
+ * all pairs the errors of the formula are too, since a crystal makes the same ones in each pair; the errors of positions are
+ * independent, so six times the root of the sum of their squares bounds them (Hoeffding). The terms of the formula round
+ * separately, so their sizes add; a shift of the distance by shake changes the force by the sizes of U'' and U'/r; and a
  * pair within shake of its cutoff may be counted by one side and not by the other. */
 static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals) {
     const MdPair_d *pair = p->pair;
@@ -226,7 +226,7 @@ static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals)
     totals->sums_bound.virial += total * force_size * r + edge_force * r;
 }
 
-/* Laplacian of the pair energy by the place of atom i, over its mass: U'' + (D - 1) U'/r. */
+/* Laplacian of the pair energy by the position of atom i, over its mass: U'' + (D - 1) U'/r. */
 static void add_curvature(const Visitor *visitor, const Partners *p, Totals *totals) {
     if (!(p->r_sq < p->pair->cutoff_sq)) return;
     const MdSystem *system = visitor->system;
@@ -301,7 +301,7 @@ static void add_totals(Totals *totals, const Totals *block) {
     totals->scales.extent = fmax(totals->scales.extent, block->scales.extent);
 }
 
-_Static_assert(sizeof(Totals) == 4 * sizeof(MdSums) + 3 * sizeof(double), "doubles alone");
+_Static_assert(sizeof(Totals) == 4 * sizeof(MdSums) + 3 * sizeof(double), "only doubles");
 
 static void add_over_ranks(const MdComm *comm, Totals *totals) {
     double extent = totals->scales.extent;
@@ -370,8 +370,8 @@ void md_reference_forces_brute(const MdSystem *system, const double *position, d
 void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double accumulate,
                          double shake, double wide, double *force_bound, MdSums *sums_bound,
                          MdReferenceScales *scales) {
-    /* Pairs this far beyond the cutoff are looked at, in case that rounding brings them in: more than enough where the
-     * places are worth anything. */
+    /* Pairs this far beyond the cutoff are looked at, in case that rounding brings them in: more than enough if the
+     * positions are meaningful. */
     const double reach = 1.05 * system->potential.cutoff_max;
     MdSlab slab = md_slab_take(system, position, reach);
     Visitor visitor = {.visit = add_limits,

@@ -63,9 +63,9 @@ static Planes make_planes(const MdSystem *system, const double *position) {
     return planes;
 }
 
-/* An atom whose place is no number is in the first one. */
+/* An atom whose position is no number is in the first one. */
 static int slab_of(const Planes *planes, double x) {
-    int low = 0, high = planes->n_slabs; /* at[low] <= x < at[high], but for places off the ends */
+    int low = 0, high = planes->n_slabs; /* at[low] <= x < at[high], except for positions outside */
     while (high - low > 1) {
         const int middle = (low + high) / 2;
         if (x >= planes->at[middle]) low = middle;

@@ -1,7 +1,7 @@
-/* The box in slabs, one for each process, so that each judges the atoms of its own (reference.h): what lies between two planes across
- * the longest axis. The planes part atoms evenly, by samples of their places (as samples choose splitters in a sample sort: Frazer and
+/* The box in slabs, one for each process, so that each judges its own atoms (reference.h): a slab lies between two planes across
+ * the longest axis. The planes divide the atoms evenly, by samples of their positions (as samples choose splitters in a sample sort: Frazer and
  * McKellar, J. ACM 17, 496 (1970)). A process gets the atoms of its slab and those within reach around it from the processes that have
- * their rows. Nothing of this goes by the domains, halos and migrations that are judged. */
+ * their rows. It uses none of the domains, halos and migrations that are judged. */
 #ifndef MD_CPU_SLABS_H
 #define MD_CPU_SLABS_H
 
@@ -27,7 +27,7 @@ double *md_slab_rows(const MdSlab *slab, double *own, int width);
 /* The rows of the judged atoms, to the processes that have them; frees md_slab_rows. Collective. */
 void md_slab_return(const MdSlab *slab, double *rows, double *own, int width);
 
-/* The most atoms that are here, for estimates of a system without empty places. */
+/* The most atoms of this process, for estimates of a system without empty regions. */
 int64_t md_slab_most(const MdSystemPlan *plan, double reach);
 
 #endif

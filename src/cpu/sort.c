@@ -1,7 +1,7 @@
-/* The order of memory, and the cells of the atoms: counting sorts, and in a cell by id, so that the order depends on nothing
- * but the places of the atoms.
+/* The order of memory, and the cells of the atoms: counting sorts, and in a cell by id, so that the order depends only
+ * on the positions of the atoms.
  *
- *   none      memory stays as it is; slots, in the order of cells, say who is in which cell
+ *   none      memory stays as it is; slots, in the order of cells, list the atoms of each cell
  *   cell      memory in the order of cells, row by row of the box: slots and memory are one
  *   morton    memory along the Z curve through cubes of cells: each stretch of memory is compact in space, jumps remain
  *   hilbert   along the Hilbert curve, which has no jumps
@@ -9,8 +9,8 @@
  * The search wants rows of cells one after the other, so that slots always go row by row: along a curve the atoms are
  * sorted twice, by the rank of their cell in memory and by its number in slots. Ranks hold as long as the grid does.
  *
- * Of several processes each sorts the atoms of its domain, and then gets copies of those around it: these have slots, and no
- * place in the order of memory. */
+ * Of several processes each sorts the atoms of its domain, and then gets copies of those around it: these have slots, but
+ * are not part of the order of memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static inline void copy_in_order(const MdCpuContext *c, const char *from, char *
         memcpy(to + (size_t)slot * size, from + (size_t)c->atom_in[slot] * size, size);
 }
 
-/* array[slot] = old array[atom_in[slot]], by way of a scratch array that takes the place of the old one. */
+/* array[slot] = old array[atom_in[slot]], through a scratch array that replaces the old one. */
 static void *reorder(MdCpuContext *c, void *array, size_t size) {
     void **scratch = size == 8 ? &c->scratch_double : &c->scratch_word;
     char *to = *scratch;
@@ -38,7 +38,7 @@ static void *reorder(MdCpuContext *c, void *array, size_t size) {
 static void reorder_memory(MdCpuContext *c) {
     for (int k = 0; k < MD_CPU_N_ARRAYS; k++)
         if (md_cpu_moves(c, k)) c->arrays[k] = reorder(c, c->arrays[k], md_cpu_number_bytes(c, k));
-    /* What stands behind the last entry of a row may be the index of any place, and its type is looked up. */
+    /* Entries after the end of a row may be the index of any entry, and its type is looked up. */
     memset(c->type + c->n_atoms, 0, (size_t)(c->n_places - c->n_atoms) * sizeof *c->type);
     c->cell = reorder(c, c->cell, sizeof *c->cell);
     for (int64_t slot = 0; slot < c->n_atoms; slot++) c->atom_in[slot] = c->slot_of[slot] = (int32_t)slot;
@@ -75,7 +75,7 @@ static void count_sort(MdCpuContext *c, const int32_t *key) {
     for (int64_t k = 0; k < n_cells; k++) sort_by_id(c, start[k], start[k + 1]);
 }
 
-/* slot_of of who stands in the slots. */
+/* slot_of of the atoms in the slots. */
 static void number_slots(MdCpuContext *c) {
 #pragma omp parallel for num_threads(c->n_threads) schedule(static)
     for (int64_t slot = 0; slot < c->n_atoms + c->halo.n_atoms; slot++) c->slot_of[c->atom_in[slot]] = (int32_t)slot;

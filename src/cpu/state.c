@@ -1,15 +1,15 @@
-/* The whole state of the cpu backend, into a restart file and out of it.
+/* Saves the whole state of the cpu backend in a restart file, and loads it.
  *
- * The list itself is not kept: it is several times the size of all else. What it was made from is, the places at the last
- * build in the order of memory and the grid, and from these the search makes the same rows with their entries in the
- * same order. Ranks take any rows of the file, and send the atoms to the domains that these places are in. */
+ * The list itself is not kept: it is several times the size of all else. Its input is kept: the grid, and the positions at the last
+ * build in the order of memory. From these the search makes the same rows with their entries in the
+ * same order. Ranks take any rows of the file, and send the atoms to the domains of these positions. */
 #include <math.h>
 #include <string.h>
 
 #include "base/range.h"
 #include "cpu/context.h"
 
-/* What there is besides arrays; no gaps, as its bytes go into the file. */
+/* State besides the arrays; no padding, as its bytes go into the file. */
 typedef struct ListState {
     MdCpuGrid grid;
     int64_t far_apart;
@@ -64,8 +64,8 @@ MdStatus md_cpu_save(MdCpuContext *c, MdState *state) {
     return status == MD_OK ? move_built_at(c, state) : status;
 }
 
-/* Ranges as grid.c makes cells: as wide as the list reaches, and as many as the domains need. A bool is read as what it is only when
- * it is one. */
+/* Checks as in grid.c: cells are as wide as the reach of the list, and as many as the domains need. A bool is read only if its byte
+ * is 0 or 1. */
 static MdStatus check_axis(const MdCpuContext *c, const MdState *state, const MdCpuGrid *grid, int a) {
     const bool periodic = c->box.periodic[a];
     const int32_t n = grid->n[a], reach = grid->reach[a], domains = c->domain.grid[a];
@@ -109,7 +109,7 @@ MdStatus md_cpu_check_list(const MdConfig *config, const MdSystemPlan *plan, MdS
                : status;
 }
 
-/* The list as it was made: by the same search, from the same places in the same order. */
+/* Makes the same list again: by the same search, from the same positions in the same order. */
 static void restore_list(MdCpuContext *c, const ListState *list) {
     md_cpu_trade_places(c);
     c->grid = list->grid;

@@ -1,7 +1,7 @@
 /* Sums as reduce.accumulate holds them.
  *
  *   single       in a float: every addition rounds to 24 bits
- *   compensated  in two floats, the second of which collects what each addition to the first loses (Neumaier, Z. Angew.
+ *   compensated  in two floats, the second of which collects the rounding errors of additions to the first (Neumaier, Z. Angew.
  *                Math. Mech. 54, 39 (1974)): nearly the bits of a double, by single-precision arithmetic
  *   double       in a double
  *   reproducible in three doubles, each of whole quanta, so that every addition is exact (physics/split_sum.h)
@@ -17,10 +17,10 @@
 
 typedef struct MdCpuSum {
     float narrow, lost; /* single, compensated */
-    MdSplitSum wide;    /* double: the first part alone; reproducible */
+    MdSplitSum wide;    /* double: only the first part; reproducible */
 } MdCpuSum;
 
-/* How sums are held: reduce.accumulate, and what splits the terms of reproducible ones. */
+/* The kind of sums: reduce.accumulate, and the constants that split the terms of reproducible sums. */
 typedef struct MdCpuAccumulate {
     int how;
     double shift[MD_SPLIT_PARTS];
@@ -50,7 +50,7 @@ static inline void md_cpu_sum_merge(MdCpuSum *sum, const MdCpuSum *other, const 
     sum->lost += other->lost;
 }
 
-static inline MdSplitSum md_cpu_sum_value(const MdCpuSum *sum) { /* what a mode does not use is 0 */
+static inline MdSplitSum md_cpu_sum_value(const MdCpuSum *sum) { /* unused fields of a mode are 0 */
     MdSplitSum value = sum->wide;
     value.part[0] += (double)sum->narrow + (double)sum->lost;
     return value;

@@ -27,7 +27,7 @@ static void *wait_for_release(void *lock) {
     return NULL;
 }
 
-/* How many of n threads run beside this one at once; why tells what keeps the next from it. */
+/* How many of n threads can be started besides this one; why: the reason that the next cannot. */
 static int count_started(int n, int *why) {
     pthread_t *threads = md_alloc((size_t)n, sizeof *threads, "threads");
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

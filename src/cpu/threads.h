@@ -5,11 +5,11 @@
 #include "base/status.h"
 #include "deck/deck.h"
 
-/* Those of the cpu backend: run.threads, or what the system grants. */
+/* Threads of the cpu backend: run.threads, or all that the system grants. */
 int md_cpu_threads(const MdConfig *config);
 
 /* Whether so many threads can be started here (an input error if not), which OpenMP would end the program over. From here on
- * every parallel region has them. n: md_cpu_threads, or 0 for what the system grants. */
+ * every parallel region has them. n: md_cpu_threads, or 0 for all that the system grants. */
 MdStatus md_cpu_set_threads(int n, MdErrors *errors);
 
 #endif

@@ -1,5 +1,5 @@
-/* The cuda backend: the operations of backend.h on its context (context/context.h). What the stages do
- * stands in the file of each. */
+/* The cuda backend: the operations of backend.h on its context (context/context.h). Each
+ * stage has its file. */
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -106,7 +106,7 @@ static void destroy(void *opaque) {
     md_free(context);
 }
 
-/* Kernels first, then memory: what cannot run is known before anything is allocated. */
+/* Kernels first, then memory: so unsupported switches are refused before anything is allocated. */
 static MdStatus set_up(CudaContext *context) {
     MdStatus status = cuda_kernels_create(context);
     if (status != MD_OK) return status;
@@ -254,7 +254,7 @@ static void describe_launch(const CudaContext *context, MdStageTime *time) {
     else snprintf(time->ran, sizeof time->ran, "%s", ran);
 }
 
-/* What the host has sent, and kernels, which the status tells. */
+/* The counts of messages by the host, and by kernels, from the status. */
 static void describe_rank(const CudaContext *context, MdStatistics *statistics) {
     const CudaDeviceStatus *status = context->h_status;
     MdRankStatistics *rank = &statistics->rank;

@@ -1,4 +1,4 @@
-/* The cuda backend, for the list of those that are built in. */
+/* The cuda backend, for the list of built-in backends. */
 #ifndef MD_CUDA_BACKEND_H
 #define MD_CUDA_BACKEND_H
 

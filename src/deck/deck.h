@@ -1,7 +1,7 @@
 /* The input: deck files, coordinate tables and `section.key=value` overrides, read into one checked configuration.
  *
- * Layers are applied in the order of the command line; a later one wins over an earlier one. Within one file a key may
- * stand once. Every problem of every layer is reported, as `file:line: section.key: what was read, what is allowed`. */
+ * Layers are applied in the order of the command line; a later one wins over an earlier one. A file may have a key
+ * once. Every problem of every layer is reported, as `file:line: section.key: value, allowed values`. */
 #ifndef MD_DECK_DECK_H
 #define MD_DECK_DECK_H
 
@@ -16,15 +16,15 @@ typedef struct MdDeck MdDeck;
  * them cannot be used. A file that is no deck but a table of coordinates or XYZ sets system.start = file, system.file,
  * system.dimension and an open boundary. */
 MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors);
-/* The deck of a run that is resumed: that of its restart file, and the arguments on top of it. What shapes the physics or
- * the precision may not change, but for run.steps. */
+/* The deck of a resumed run: the deck of its restart file, and the arguments on top of it. Keys of the physics and
+ * the precision may not change, except run.steps. */
 typedef struct MdDeckSaved {
     const char *path; /* of the restart file, for messages */
     const char *name; /* of the run's first deck */
     const char *text; /* the effective deck */
 } MdDeckSaved;
 MdDeck *md_deck_resume(const MdDeckSaved *saved, int n_arguments, char *const *arguments, MdErrors *errors);
-/* The options of a command that simulates nothing: overrides alone, and of these options alone (ended by -1). name: the
+/* The options of a command that simulates nothing: only overrides, and only of these options (ended by -1). name: the
  * default of output.name; command: for messages. */
 MdDeck *md_deck_read_overrides(const char *name, const char *command, const int *options, int n_arguments,
                                char *const *arguments, MdErrors *errors);
@@ -38,8 +38,8 @@ const MdDeck *md_deck_before(const MdDeck *deck);
 /* Where the value of an option came from: `default`, `file:line`, `command line`. */
 const char *md_deck_origin(const MdDeck *deck, int option);
 
-/* What a backend says knows values, and not where they were given: `section.key=value: ..., but section.key is value ...`.
- * The same with the place of the first key in front, and those of the others behind their values; text from malloc. Other
+/* A backend's message has values, but not their origin: `section.key=value: ..., but section.key is value ...`.
+ * Adds the origin of the first key in front, and those of the others after their values; text from malloc. Other
  * messages stay as they are. deck: an MdDeck; for md_errors_finish. */
 char *md_deck_place(const void *deck, const char *message);
 
@@ -53,14 +53,14 @@ const char *md_deck_file(const MdDeck *deck, int k);
 const char *md_deck_stream(const MdDeck *deck, size_t *n);
 
 /* The effective deck: every key with its value and origin, as a deck that reproduces the run when read again (paths
- * absolute). What has no effect stands there as a comment; so do the switches that `backend` lacks, as far as lacking
- * says (by option; both NULL: not known), unless the deck gives them and leaves the backend open. Text from malloc. */
+ * absolute). Keys without effect are comments; so are the switches that `backend` lacks, by
+ * lacking (by option; both NULL: not known), unless the deck gives them and leaves the backend open. Text from malloc. */
 char *md_deck_effective_text(const MdDeck *deck, const bool *lacking, const char *backend);
 
-/* Whether the temperature ramp ends at the last step, whatever that is: such a run cannot be extended. */
+/* Whether the temperature ramp ends at the last step of the run: such a run cannot be extended. */
 bool md_deck_ramp_ends(const MdConfig *config);
 
-/* The value of an option as it would stand in a deck; text from malloc. */
+/* The value of an option as written in a deck; text from malloc. */
 char *md_deck_value_text(const MdDeck *deck, int option);
 char *md_config_value_text(const MdConfig *config, int option);
 
@@ -91,12 +91,12 @@ bool md_deck_asks_nothing(const MdDeck *deck, int option);
 bool md_option_has_effect(const MdConfig *config, int option);
 /* Whether it has an effect with another value of run.backend only (run.threads on a GPU). */
 bool md_option_is_of_other_backend(int option, const char *backend);
-/* What would have to hold, `section.key = word or word`; NULL when the option has an effect. Text from malloc. */
+/* The missing condition of an option, `section.key = word or word`; NULL when it has an effect. Text from malloc. */
 char *md_option_lack(const MdConfig *config, int option);
 
 /* The whole table, for --list-options. */
 void md_options_print(FILE *stream, MdListFormat format);
-/* A cell of a table of Markdown, in which a bar would end it, and what ends it. */
+/* Prints a cell of a Markdown table, with `|` escaped, then `end`. */
 void md_print_cell(FILE *stream, const char *text, const char *end);
 
 #endif

@@ -34,13 +34,13 @@ static Content judge(const char *content, int *n_columns) {
     return numbers && (n == 2 || n == 3) ? CONTENT_TABLE : CONTENT_OTHER;
 }
 
-/* What a reader skips: nothing but blanks and a comment. */
+/* Whether a reader skips the line: only blanks and a comment. */
 static bool is_empty_line(const char *line) {
     while (md_is_blank(*line)) line++;
     return *line == '\0' || *line == '#';
 }
 
-/* The first line with content, comment and blanks removed, its number left in layer->line and what follows it in *next;
+/* The first line with content, comment and blanks removed, its number left in layer->line and the rest of the text in *next;
  * NULL when there is none. Text from malloc. */
 static char *first_content(MdLayer *layer, const char *text, size_t n, const char **next) {
     for (size_t start = 0, end; start < n; start = end + 1) {
@@ -73,7 +73,7 @@ static size_t find_binary(const char *text, size_t n) {
     return n;
 }
 
-/* What a file of a known kind is, and what to do with it; NULL: of none. */
+/* The kind of a file that is no deck, and how to use it; NULL: unknown. */
 static const char *known_kind(const char *text, size_t n) {
     static const struct {
         const char *begin, *is;
@@ -108,8 +108,8 @@ static void set_word(MdLayer *layer, int option, const char *text) {
     md_deck_set(layer->deck, option, &value, layer->path);
 }
 
-/* Whether the line of an XYZ file that follows the count says what its boundaries are (system/coordinates.h). One that is
- * longer than what was read of the file counts as well: if it does not, it is refused later, not taken for open. */
+/* Whether the comment line of an XYZ file gives its boundaries (system/coordinates.h). A line longer than the part of the
+ * file that was read counts as well: if it gives none, it is refused later, not taken for open. */
 static bool has_boundaries(const char *line) {
     const size_t length = strcspn(line, "\n");
     char *copy = md_format("%.*s", (int)length, line), *rest = copy;
@@ -120,7 +120,7 @@ static bool has_boundaries(const char *line) {
     return found;
 }
 
-/* Where the file does not say what its boundaries are, they are open. */
+/* If the file does not give its boundaries, they are open. */
 static void set_coordinates(MdLayer *layer, const char *path, int dimension, bool has_boundary) {
     MdValue file = {.text = md_path_absolute(NULL, path)};
     if (layer->deck->config.system_file[0])
@@ -168,8 +168,8 @@ static bool read_by_content(MdLayer *layer, const char *path, const char *text, 
     return kind == CONTENT_TABLE || kind == CONTENT_XYZ;
 }
 
-/* Bytes up to the end of the first line with content: what must be text even in a file of coordinates, whose rows the
- * reader of coordinates judges. */
+/* Bytes up to the end of the first line with content. They must be text even in a file of coordinates; the reader of
+ * coordinates checks its rows. */
 static size_t head_bytes(const char *text, size_t n) {
     bool content = false, comment = false;
     size_t k = 0;
@@ -215,7 +215,7 @@ static void report_unreadable(const char *path, const char *shown, int reason, M
     free(help);
 }
 
-/* Keeps n bytes of coordinates, and what follows them in the file, where they cannot be read again: in a pipe. */
+/* Keeps n bytes of coordinates, and the rest of the file, if they cannot be read again: from a pipe. */
 static void keep_stream(MdDeck *deck, FILE *file, const char *text, size_t n) {
     struct stat status;
     if (fstat(fileno(file), &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return;

@@ -1,5 +1,5 @@
-/* Words of other programs (LAMMPS, GROMACS, HOOMD-blue, GPUMD, OpenMM): what is here under another name, and what is not
- * here. One row a meaning: with a feature its words move from `lacks` to `meant`. */
+/* Words of other programs (LAMMPS, GROMACS, HOOMD-blue, GPUMD, OpenMM): features with another name here, and missing features.
+ * One row a meaning: if a feature is added, its words move from `lacks` to `meant`. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static const Foreign table[] = {
     {"system.start", "diamond hcp", NULL, "such lattice: give a file of coordinates"},
 };
 
-/* Whether the n letters of word are the word read, of whatever case, without _, - and blanks. */
+/* Whether the n letters of word are the word read, ignoring case, _, - and blanks. */
 static bool is_word(const char *word, size_t n, const char *read) {
     size_t k = 0;
     for (; *read; read++) {

@@ -16,7 +16,7 @@ static bool names_output(int option) {
            (md_option_row(option)->type == MD_TYPE_PATH && md_option_kind(option) != MD_KIND_PHYSICS);
 }
 
-/* A plain file alone: to open a pipe would wait for another writer. */
+/* Only a plain file: opening a pipe would wait for another writer. */
 static bool hash_file(const char *path, uint64_t *value) {
     char block[65536];
     struct stat there;
@@ -30,7 +30,7 @@ static bool hash_file(const char *path, uint64_t *value) {
     return read;
 }
 
-/* Of the coordinate file, or of what came through a pipe. */
+/* Of the coordinate file, or of the content of a pipe. */
 static bool hash_coordinates(const MdDeck *deck, uint64_t *value) {
     size_t n_bytes;
     const char *stream = md_deck_stream(deck, &n_bytes);

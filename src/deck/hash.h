@@ -13,8 +13,8 @@ typedef struct MdDeckHash {
 } MdDeckHash;
 
 /* XXH64 of the lines `section.key = value`, a newline after each, in the order of the table, as the effective deck writes
- * values. In it are the keys that have an effect (of kind physics alone, or all), but for names and folders of the files that are
- * written. A file that is read stands for its content: `section.key = ` and XXH64 of its bytes, as 16 digits. */
+ * values. It has the keys that have an effect (only those of kind physics, or all), except names and folders of output
+ * files. An input file counts by its content: `section.key = ` and XXH64 of its bytes, as 16 digits. */
 MdDeckHash md_deck_hash(const MdDeck *deck, bool physics_alone);
 
 #endif

@@ -36,7 +36,7 @@ void md_layer_read_deck(MdLayer *layer, const char *text, size_t n);
  * quotes. */
 size_t md_line_find_comment(const char *line);
 
-/* Whether the line is what other programs take for a comment. */
+/* Whether other programs would take the line for a comment. */
 static inline bool md_line_is_foreign_comment(const char *line) {
     return *line == ';' || *line == '!' || (line[0] == '/' && line[1] == '/');
 }

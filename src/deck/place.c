@@ -1,4 +1,4 @@
-/* Messages of those who see values alone, with the places where these were given. */
+/* Adds origins to messages of code that sees only values. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static int find_option(const char *text, size_t *length) {
     return -1;
 }
 
-/* `deck.txt:3`; of what `auto` became, `auto: deck.txt:3`. */
+/* `deck.txt:3`; for the choice of `auto`, `auto: deck.txt:3`. */
 static void add_origin(MdText *text, const MdDeck *deck, int option) {
     char *value = md_deck_value_text(deck, option);
     md_text_add(text, " (%s%s)", strcmp(value, "auto") == 0 ? "auto: " : "", md_deck_origin(deck, option));

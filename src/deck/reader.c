@@ -60,8 +60,8 @@ static char *names_like(int first, int end, const char *key, size_t n) {
     return names.text;
 }
 
-/* What an unknown name may mean, from the surest: in this section of another program, a slip, in another section or program,
- * several slips. section: -1 where it has none. Text from malloc. */
+/* Possible meanings of an unknown name, the likeliest first: in this section of another program, a typo, in another section or
+ * program, several typos. section: -1 where it has none. Text from malloc. */
 static char *hint_at(int section, const char *name, const MdNearest *nearest) {
     char *whole = section < 0 ? NULL : md_format("%s.%s", md_option_row(section)->section, name);
     char *hint = whole ? md_foreign_name(whole) : NULL, *names = NULL;
@@ -75,7 +75,7 @@ static char *hint_at(int section, const char *name, const MdNearest *nearest) {
     return hint ? hint : md_nearest_question(md_nearest_name(nearest));
 }
 
-/* key: NULL where a section alone was read. */
+/* key: NULL if only a section was read. */
 static void report_unknown_section(MdLayer *layer, const char *name, const char *key) {
     md_deck_doubt_all(layer->deck);
     if (!listed(layer)) return;
@@ -118,8 +118,8 @@ static void report_unknown_key(MdLayer *layer, int section, const char *key) {
     free(all);
 }
 
-/* The deck in a restart file names every key of its time, and nobody can take one out of it. Former keys are of kind
- * performance: whatever it says of them, the run goes on as with the value that stayed. */
+/* The deck in a restart file has every key of its version, and users cannot remove one. Former keys are of kind
+ * performance: the run continues with the behaviour that stayed. */
 static void refuse_key(MdLayer *layer, int section, const char *key) {
     const MdFormerKey *former = md_former_key(md_option_row(section)->section, key);
     if (!former) report_unknown_key(layer, section, key);

@@ -18,14 +18,14 @@ struct MdDeck {
     int n_files;
     char *stream, *stream_path; /* coordinates that came through a pipe, and its name; NULL: they did not */
     size_t stream_bytes;
-    bool is_saved;  /* what is read comes from a restart file */
+    bool is_saved;  /* the deck comes from a restart file */
     MdDeck *before; /* of a run that is resumed: as it was saved; NULL: a new run */
 };
 
 /* Every option at its default. */
 MdDeck *md_deck_create(void);
 
-/* Sets an option; the deck takes over what value owns. */
+/* Sets an option; the deck becomes the owner of the value's memory. */
 void md_deck_set(MdDeck *deck, int option, const MdValue *value, const char *origin);
 
 /* Puts an option back to its default. */
@@ -55,7 +55,7 @@ bool md_deck_names_option(const char *word);
 /* Applies one `section.key=value`. */
 void md_deck_read_override(MdDeck *deck, const char *argument, MdErrors *errors);
 
-/* Cross checks, but for those of the system (md_system_plan). Options that a later layer made moot go back to their
+/* Cross checks, except those of the system (md_system_plan). Options that a later layer made pointless go back to their
  * defaults. */
 void md_deck_check(MdDeck *deck, MdErrors *errors);
 

@@ -1,11 +1,11 @@
-/* The deck of a run that is resumed: what the restart file holds, with layers on top that may not change the physics. */
+/* The deck of a resumed run: the deck in the restart file, with layers on top that may not change the physics. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "deck/reader.h"
 
-/* What a run may be told anew although it is physics: where it ends. */
+/* The only physics that may change: the last step. */
 static bool may_change(int option) { return option == MD_OPTION_run_steps; }
 
 static bool is_fixed(int option) {

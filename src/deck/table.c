@@ -67,7 +67,7 @@ static const MdFormerKey former_keys[] = {
      "programmatic dependent launch gained less than 2 %, and lost as much at other sizes"},
     {"memory", "carry", "swap", "with copy a reordering took a second pass, to save 32 bytes an atom"},
     {"neighbor", "bank_order", "auto",
-     "matrices make rows in that order by themselves, and by threads it cost a rebuild what forces gained"},
+     "matrices make rows in that order anyway, and by threads it cost a rebuild as much as forces gained"},
     {"neighbor", "index", "32", "16 halved the bytes of the list of force.kernel = list, and no run was faster by it"},
     {"neighbor", "rows_per_warp", "auto",
      "16 rows, or 8 with memory.brick_grid = device and device-2; the other choice was up to 3 % slower"},

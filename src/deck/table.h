@@ -52,8 +52,8 @@ typedef struct MdFormerKey {
 } MdFormerKey;
 const MdFormerKey *md_former_key(const char *section, const char *key); /* NULL: never was one */
 
-/* What other programs call so: `; did you mean "NAME"?`, or `; mdmini has no SUCH`; text from malloc, NULL: nothing is known of it.
- * Of a name of a key or a section, also as `section.key`; and of a value of an option. */
+/* The meaning of a name in other programs: `; did you mean "NAME"?`, or `; mdmini has no SUCH`; text from malloc, NULL: unknown.
+ * For a name of a key or a section, also as `section.key`; and of a value of an option. */
 char *md_foreign_name(const char *read);
 char *md_foreign_value(const MdOptionRow *option, const char *read);
 
@@ -62,7 +62,7 @@ int md_section_find(const char *section);
 /* The row after the last one of the section that begins at `first`. */
 int md_section_end(int first);
 
-/* What a value may be, in words: "a whole number from 2 to 3"; text from malloc. */
+/* The allowed values, in words: "a whole number from 2 to 3"; text from malloc. */
 char *md_option_allowed(const MdOptionRow *row);
 bool md_option_takes_auto(const MdOptionRow *row);
 

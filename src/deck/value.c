@@ -130,7 +130,7 @@ static bool read_entry(const MdOptionRow *row, const char *word, int k, MdValue 
     return choice >= 0;
 }
 
-/* What a habit of other programs gets wrong: the sign of a comment, commas, or a unit behind the number; NULL: none. */
+/* A mistake from habits of other programs: the sign of a comment, commas, or a unit after the number; NULL: none. */
 static const char *find_habit(const MdOptionRow *row, const char *read) {
     if (strpbrk(read, ";!") || strstr(read, "//")) return "; comments begin with #, after a blank";
     const bool number = row->type <= MD_TYPE_REAL_AUTO || row->type == MD_TYPE_INTS || row->type == MD_TYPE_REALS;
@@ -144,7 +144,7 @@ static const char *find_habit(const MdOptionRow *row, const char *read) {
                                         : "; a number alone, no suffix";
 }
 
-/* The problem with what was read: `read "x"; allowed: ...; did you mean "y"?`. */
+/* The problem with a value: `read "x"; allowed: ...; did you mean "y"?`. */
 static char *refuse(const MdOptionRow *row, const char *read) {
     char *shown = md_show_text(read, strlen(read), MD_SHOW_VALUE), *allowed = md_option_allowed(row);
     MdNearest nearest = md_nearest_begin(read);

@@ -17,10 +17,10 @@ typedef union MdValue {
  * where the row says so. NULL when it could; else the problem, `read "x"; allowed: ...`, from malloc. */
 char *md_value_read(const MdOptionRow *row, const char *text, const char *folder, MdValue *value);
 
-/* Puts the value into its field; the field owns it from then on, and what it held is freed. */
+/* Puts the value into its field; the field owns it from then on, and its old value is freed. */
 void md_value_store(const MdOptionRow *row, MdConfig *config, const MdValue *value);
 
-/* The field's value as it would stand in a deck; text from malloc. */
+/* The field's value as written in a deck; text from malloc. */
 char *md_value_write(const MdOptionRow *row, const MdConfig *config);
 
 /* An absolute path for `path` seen from `folder` (NULL: the working directory), links resolved where the file exists;

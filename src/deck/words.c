@@ -1,4 +1,4 @@
-/* Words for messages: what was read made fit to show, commands for a shell. */
+/* Words for messages: input made fit to show, commands for a shell. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What is measured without a simulation. --ceilings: the machine, by elementary kernels (host/, cpu/, cuda/, kernels/). --bench:
+/* Measurements without a simulation. --ceilings: the machine, by elementary kernels (host/, cpu/, cuda/, kernels/). --bench:
  * each variant of a stage of the program (stages/). */
 #ifndef MD_MICROBENCH_MICROBENCH_H
 #define MD_MICROBENCH_MICROBENCH_H

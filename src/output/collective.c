@@ -20,7 +20,7 @@ struct MdCollective {
     const MdFrame *frame;
 };
 
-/* What rank 0 has the others do. */
+/* Commands of rank 0 to the other ranks. */
 enum { OVER = -1 };
 typedef struct Command {
     int quantity; /* that all write; OVER: the frame is whole */

@@ -1,8 +1,8 @@
 /* parallel.frames = all: each process writes the rows of a block of ids to NAME.h5.
  *
- * Atoms are exchanged first, so that what a process writes is in one piece; then all write at once. These are the two phases of collective
- * output (Thakur, Gropp and Lusk, Proc. Frontiers '99, 182 (1999)). Rank 0 alone calls HDF5. It makes room for a frame and tells the others
- * where that is; all write there; then the frame counts. So the file is the one that rank 0 alone would write, and as safe from kills. */
+ * Atoms are exchanged first, so that each process writes one piece; then all write at once. These are the two phases of collective
+ * output (Thakur, Gropp and Lusk, Proc. Frontiers '99, 182 (1999)). Only rank 0 calls HDF5. It makes room for a frame and tells the others
+ * where that is; all write there; then the frame counts. So the file is the same as with one writer, and as safe from kills. */
 #ifndef MD_OUTPUT_COLLECTIVE_H
 #define MD_OUTPUT_COLLECTIVE_H
 
@@ -17,7 +17,7 @@ MdCollective *md_collective_open(MdComm *comm, MdTrajectory *files, const char *
                                  MdErrors *errors);
 void md_collective_close(MdCollective *collective); /* accepts NULL */
 
-/* Brings what all ranks have written to the disk, before rank 0 commits it. Collective: status, of this rank so far, becomes the same
+/* Flushes the data of all ranks to the disk, before rank 0 commits them. Collective: status, of this rank so far, becomes the same
  * on all. */
 MdStatus md_collective_sync(const MdCollective *collective, MdStatus status, MdErrors *errors);
 

@@ -26,8 +26,8 @@ static bool is_written(const char *path) {
     return held;
 }
 
-/* Neither moved nor overwritten are files of a run that goes on. A trajectory that another program has open can be renamed,
- * as that program keeps what it has; but not written over or gone on with. */
+/* Files of a run that goes on are neither moved nor overwritten. A trajectory that another program has open can be renamed,
+ * as that program keeps its file; but it cannot be overwritten or continued. */
 static MdStatus check_unused(const MdDeck *deck, const Output outputs[N_FILES], const bool own[N_FILES],
                              MdErrors *errors) {
     const MdConfig *config = md_deck_config(deck);
@@ -90,7 +90,7 @@ static void name_files(const MdConfig *config, const Output outputs[N_FILES], Md
     files->trace = outputs[TRACE].path ? md_copy_text(outputs[TRACE].path) : NULL;
 }
 
-/* Whether the run that is resumed goes on with a file, or leaves it alone. */
+/* Whether the resumed run continues a file, or does not touch it. */
 static bool is_own(const MdDeck *deck, const MdFilesUse *use, const Output outputs[N_FILES], const Output *saved,
                    int k) {
     const MdConfig *before = md_deck_config(md_deck_before(deck));
@@ -112,8 +112,8 @@ static void find_own(const MdDeck *deck, const MdFilesUse *use, const Output out
     if (resumed) md_outputs_free(saved);
 }
 
-/* Checks that nobody else is at work on the files, and what there is of them. Then takes out of `outputs` what is not in the
- * way, as a run that is resumed goes on with it. */
+/* Checks that no other process uses the files, and which of them exist. Then removes from `outputs` the files that a resumed
+ * run continues. */
 static MdStatus check_there(const MdDeck *deck, MdFiles *files, Output outputs[N_FILES], MdErrors *errors) {
     bool own[N_FILES];
     find_own(deck, &files->use, outputs, own);
@@ -128,7 +128,7 @@ static MdStatus check_there(const MdDeck *deck, MdFiles *files, Output outputs[N
 }
 
 /* The names that other runs may not use at the same time: NAME, which most files bear; the restart file, which restart.file of
- * another run may name; and files with paths of their own. Returns how many. */
+ * another run may name; and files with their own paths. Returns how many. */
 static int find_names(const Output outputs[N_FILES], const char *names[4]) {
     static const int with_path[] = {NEIGHBORS, TRACE, RESTART};
     int n = 0;
@@ -167,8 +167,8 @@ MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files
     return status;
 }
 
-/* A link, unlike a new name, never takes the place of a file that has come since. What cannot be linked (a folder, a file
- * system without links) is renamed. */
+/* A link, unlike a rename, never replaces a file that was made since. A folder, and files on a file system without links,
+ * are renamed. */
 static bool move_to_new(const char *from, const char *to) {
     if (link(from, to) == 0) return unlink(from) == 0;
     return errno != EEXIST && rename(from, to) == 0;
@@ -198,7 +198,7 @@ static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *err
     return MD_OK;
 }
 
-/* What is only written later, or appended to, or not at all, would be taken for this run's. */
+/* Otherwise old files that are only written later, or appended to, or not at all, would seem to be this run's. */
 static MdStatus remove_old(const Output outputs[N_FILES], const MdFiles *files, MdErrors *errors) {
     for (int k = 0; k < N_FILES; k++) {
         const bool stale = k == RESTART || k == PREVIOUS || k == JSON || (k == LOG && files->use.resumed) ||
@@ -220,7 +220,7 @@ static MdStatus take_names(const Output outputs[N_FILES], MdFiles *files, MdErro
     return status;
 }
 
-/* Checks again what was planned: another run may have begun since, and even have ended. */
+/* Checks the plan again: another run may have begun since, and even have ended. */
 MdStatus md_files_prepare(const MdDeck *deck, MdFiles *files, MdLog *log, MdErrors *errors) {
     md_require(files->json);
     const int existing = md_deck_config(deck)->output_existing;
@@ -254,7 +254,7 @@ uint64_t md_files_replaced_bytes(const MdDeck *deck, const MdFiles *files, const
     return bytes;
 }
 
-/* By a descriptor: the number of a deleted file may be given to the one that takes its place. */
+/* By a descriptor: a new file may get the number of the deleted file. */
 void md_files_hold(MdFiles *files) {
     const char *const paths[] = {files->h5, files->xyz, files->log, files->csv};
     for (int k = 0; k < 4; k++) {

@@ -1,4 +1,4 @@
-/* Names of the output files, and what happens to files that exist already. */
+/* Names of the output files, and the handling of files that exist already. */
 #ifndef MD_OUTPUT_FILES_H
 #define MD_OUTPUT_FILES_H
 
@@ -9,9 +9,9 @@
 
 typedef struct MdFiles {
     char *h5, *json, *log, *csv;   /* paths; h5 NULL when no trajectory is asked for */
-    char *xyz, *neighbors, *trace; /* NULL when not asked for; of a run that is resumed, the trace from there on has a
-                                      file of its own, FILE.fromSTEP.json for FILE.json */
-    char *h5_aside; /* what h5 is renamed if a run that is resumed writes it anew and it holds more; else NULL */
+    char *xyz, *neighbors, *trace; /* NULL when not requested; the trace of a resumed run is FILE.fromSTEP.json
+                                      for FILE.json */
+    char *h5_aside; /* new name of an old h5 that is rewritten and has content of other programs; else NULL */
     char *restart;  /* restart.file, or NAME.restart; NULL for bench */
     bool h5_there;  /* the run goes on with a trajectory, be there frames in it or not */
     int lock_fault; /* md_lock_fault of the trajectory, or of the report where there is none */
@@ -21,17 +21,17 @@ typedef struct MdFiles {
         int descriptor;
     } held[4]; /* by md_files_hold */
     int n_held;
-    MdNameLock locks[4]; /* from md_files_prepare on: of NAME, and of files with paths of their own */
+    MdNameLock locks[4]; /* from md_files_prepare on: of NAME, and of files with their own paths */
     int n_locks;
 } MdFiles;
 
-/* Checks that the folder exists and can be written to and that, with output.existing = refuse, none of the files is
- * there, but for what a resumed run goes on with; that, whatever that option says, no other run of this name is under way;
- * and that no other program has a trajectory open that is to be written over, or gone on with. Touches nothing. */
+/* Checks that the folder exists and can be written to and that, with output.existing = refuse, none of the files
+ * exists, except those that a resumed run continues; that, with any value of that option, no other run of this name is under
+ * way; and that no other program has a trajectory open that is to be overwritten or continued. Changes nothing. */
 MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files, MdErrors *errors);
 
-/* Takes the names of its files for this run, checks again, and moves what is in the way, which the files that a resumed run goes on with
- * are not: output.existing = backup renames all
+/* Locks the names of this run's files, checks again, and moves existing files, except those that a resumed run continues:
+ * output.existing = backup renames all
  * files of the run together to NAME.k.h5, .json, .log, .csv with the smallest k that none of them has, and the log says so;
  * overwrite removes report, restart files, and the trajectory and XYZ file of a run where this one writes none, which belong to
  * another run from now on. */

@@ -1,4 +1,4 @@
-/* What others have put into a trajectory. A file that is written anew holds what this program writes; one that holds more is kept. */
+/* Content that other programs added to a trajectory. A rewritten file has only this program's content; an old one with more is kept. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +27,13 @@ typedef struct Search {
     size_t size;
 } Search;
 
-/* What of name follows on begin; NULL: it begins otherwise. */
+/* The rest of name after begin; NULL: it begins otherwise. */
 static const char *rest(const char *name, const char *begin) {
     const size_t n = strlen(begin);
     return strncmp(name, begin, n) == 0 ? name + n : NULL;
 }
 
-/* Whether it is the object at path, or what belongs to it by these words. */
+/* Whether it is the object at path, or belongs to it by these words. */
 static bool is_part(const char *name, const char *path, const char *words) {
     const char *part = rest(name, path);
     return part && (!*part || md_text_has_word(words, " ", part));

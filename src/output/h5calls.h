@@ -7,14 +7,14 @@
 
 #include "base/status.h"
 
-/* Where failures go. The first is reported and sets `failed`; later calls, which fail on what came of it, add nothing.
- * So a sequence of calls is written straight down and looked at once, at its end. */
+/* Where failures go. The first is reported and sets `failed`; later calls, which fail as a consequence, add nothing.
+ * So a sequence of calls is checked once, at its end. */
 typedef struct MdH5Calls {
     const char *path;
     MdErrors *errors;
     bool failed;
-    /* What failed was a call of HDF5, not a look at what it gave; and of these the system's write: a full disk, say, not
-     * what is in the file. */
+    /* A call of HDF5 failed, not a check of its result; and the system's write failed: for example a full disk, not
+     * the content of the file. */
     bool call_failed, write_failed;
 } MdH5Calls;
 
@@ -30,7 +30,7 @@ MdH5Calls md_h5_calls(const char *path, MdErrors *errors);
 #define H5_CALL(calls, call) md_h5_check((calls), (int64_t)(call), #call, __FILE__, __LINE__)
 hid_t md_h5_check(MdH5Calls *calls, int64_t result, const char *call, const char *file, int line);
 
-/* What was found in the file, not a call, is at fault: told with its path in front, unless something has failed before. */
+/* The content of the file, not a call, is wrong: reported with the path in front, unless something has failed before. */
 void md_h5_fail(MdH5Calls *calls, MdStatus status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* An empty dataset; the groups on its path are made where they are not there. */

@@ -2,20 +2,20 @@
  *
  * Every series is a chunked dataset whose first axis counts frames. Its greatest extent is the planned number of frames
  * and its room is reserved at creation (the file is sparse: room that was not written takes no disk), so HDF5 places
- * chunk k at a computed address and keeps no index of chunks. That is what makes appending safe: a frame changes nothing
- * but its own bytes and the extents in a few small object headers, a full disk cannot break what is there, and a
+ * chunk k at a computed address and keeps no index of chunks. That is what makes appending safe: a frame changes only
+ * its own bytes and the extents in a few small object headers, a full disk cannot damage earlier frames, and a
  * killed run leaves a file that opens as it is. The layout without an index needs file format 1.10. The superblock stays
  * that of 1.8: it has no `open for writing` mark, which a kill would leave set, and which readers refuse.
  *
  * Compressed chunks differ in size, so they have an index that grows with them. There the order of writing matters; it
- * is that of a file with a single writer and multiple readers (SWMR), whose metadata never refer to what is not yet
- * written. Such a file bears the mark: after a kill it wants md_h5md_recover. Particles alone are compressed.
+ * is that of a file with a single writer and multiple readers (SWMR), whose metadata never refer to data that are not yet
+ * written. Such a file has the mark: after a kill it needs md_h5md_recover. Only particles are compressed.
  *
  * File space is handed out in pages of 4096 bytes that no small piece of metadata crosses. A kill can cut a write short
  * only between pages, so none is ever half old and half new, which its checksum would turn into a loss.
  *
- * What it costs: the file shows the planned size in `ls` from the start, also after an early stop (a copy by `h5repack`
- * holds what is there), and for more frames than were planned the file must be copied (md_h5md_reopen). */
+ * The cost: the file shows the planned size in `ls` from the start, also after an early stop (a copy by `h5repack`
+ * has only the written frames), and for more frames than were planned the file must be copied (md_h5md_reopen). */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -111,12 +111,12 @@ static double available_bytes(const char *path) {
     return bytes;
 }
 
-/* What the file holds besides rows. Whatever is a page or larger begins a page of its own. */
+/* The content of the file besides rows. Objects of a page or more begin on a new page. */
 static double head_bytes(const MdH5md *file) {
     const double per_atom = 2 * sizeof(int32_t) + sizeof(double); /* species, id; mass */
     const double texts =
         (double)(strlen(file->spec.deck) + strlen(file->spec.provenance)) + (double)md_h5_process_bytes(&file->spec);
-    int pages = TABLE_PAGES + 6; /* the last ones of what is named above */
+    int pages = TABLE_PAGES + 6; /* the last parts of the objects above */
     for (int k = 0; k < N_SERIES; k++)
         if (file->series[k].row_bytes) pages += 2; /* rows that share a page, and the page that the last ones share */
     return texts + per_atom * (double)file->spec.n_atoms + (double)pages * PAGE_BYTES;
@@ -256,7 +256,7 @@ MdH5md *md_h5_new(const char *path, const MdH5mdSpec *spec) {
 
 void md_h5_create_file(MdH5Calls *calls, MdH5md *file) {
     file->file = create_empty(calls, file->spec.compression != MD_COMPRESSION_NONE);
-    if (calls->failed) return; /* what is there of that name was not made here */
+    if (calls->failed) return; /* the object of that name was made by another program */
     plan_capacity(calls, file);
     if (!calls->failed) create_contents(calls, file);
     if (calls->failed) unlink(file->path);

@@ -1,9 +1,9 @@
 /* The trajectory as the modules that write, continue and recover it see it: series of rows on timelines. Private to
  * src/output/h5*.
  *
- * A series is a dataset that grows by a row with each frame of its timeline; a timeline has a series of steps and one of
- * times of its own. Everything that comes with the positions shares their timeline, by hard links in the file. Velocities
- * and forces at other steps are in particles groups of their own, all_velocity and all_force: readers pair what is in one
+ * A series is a dataset that grows by a row with each frame of its timeline; each timeline has a series of steps and one of
+ * times. Quantities at the steps of the positions share their timeline, by hard links in the file. Velocities
+ * and forces at other steps are in separate particles groups, all_velocity and all_force: readers pair the quantities of one
  * group by the number of the frame, and would give positions the velocities of another step. */
 #ifndef MD_OUTPUT_H5FILE_H
 #define MD_OUTPUT_H5FILE_H
@@ -82,7 +82,7 @@ char *md_h5_series_path(int series, int timeline);
 /* Memory for a trajectory that is to be written; md_h5_release. */
 MdH5md *md_h5_new(const char *path, const MdH5mdSpec *spec);
 
-/* Fills in what series k is (not its dataset): on which timeline, of what type and shape. */
+/* Fills in series k without its dataset: its timeline, type and shape. */
 void md_h5_define_series(MdH5md *file, int k, int timeline);
 /* The same for all series, for the quantities on these timelines (-1: not in the file). */
 void md_h5_define_all(MdH5md *file, const int timelines[MD_H5MD_N_QUANTITIES]);
@@ -90,18 +90,18 @@ void md_h5_define_all(MdH5md *file, const int timelines[MD_H5MD_N_QUANTITIES]);
 /* Creates the file at file->path with all that is not a frame, for the series defined and the rows planned. */
 void md_h5_create_file(MdH5Calls *calls, MdH5md *file);
 
-/* Everything in it but series: who made it, the box, what particles are, the deck. */
+/* Everything in it except series: the author, the box, the particles' properties, the deck. */
 void md_h5_write_head(MdH5Calls *calls, const MdH5md *file);
 
 extern const char md_h5_schedule[]; /* where these notes are: */
-/* Notes in the file which frames are due from now on, and which of before stay, or are over (NULL: the run begins), and flushes it: who reads
- * the steps of a run that was resumed, perhaps with other intervals, can tell whether they are all there. */
+/* Notes in the file which frames are due from now on, and which earlier ones stay, or are over (NULL: the run begins), and flushes it: readers
+ * of a resumed run, perhaps with other intervals, can tell whether all its steps are there. */
 void md_h5_note_schedule(MdH5Calls *calls, const MdH5md *file, const MdH5mdKept *kept);
-/* The same of what `from` has noted so far, for its copy. */
+/* The same with the notes of `from` so far, for its copy. */
 void md_h5_copy_schedule(MdH5Calls *calls, const MdH5md *from, const MdH5md *to);
 
-/* Notes that a process of the run begins to write to the file, with its provenance; what it says of itself when it ends, JSON
- * text; and those of before, for the copy. h5process.c says what is there. */
+/* Notes that a process of the run begins to write to the file, with its provenance; its JSON text when it ends;
+ * and the notes of earlier processes, for the copy. See h5process.c for the layout. */
 void md_h5_begin_process(MdH5Calls *calls, const MdH5md *file);
 void md_h5_end_process(MdH5Calls *calls, const MdH5md *file, const char *text);
 void md_h5_copy_processes(MdH5Calls *calls, const MdH5md *from, const MdH5md *to);
@@ -125,7 +125,7 @@ void md_h5_set_rows(MdH5Calls *calls, const Series *series, int64_t n);
 void md_h5_write_rows(MdH5Calls *calls, const Series *series, int64_t first, int64_t n, const void *values);
 void md_h5_read_rows(MdH5Calls *calls, const Series *series, int64_t first, int64_t n, void *values);
 
-/* Closes what is open, whatever state it is in, and frees. Accepts NULL. */
+/* Closes the file, in any state, and frees. Accepts NULL. */
 void md_h5_release(MdH5Calls *calls, MdH5md *file);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a trajectory holds besides series: who made it, the box, what the particles are, the deck. */
+/* The content of a trajectory besides series: the author, the box, the particles' properties, the deck. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ static void write_box(MdH5Calls *calls, const MdH5md *file, const char *path) {
     md_h5_put_texts(calls, file->file, path, "boundary", 3, boundary);
 }
 
-/* What a group of velocities or forces at steps of their own needs to stand alone: a box, which is a fixed one where there
+/* The additions that make a separate group of velocities or forces complete: a box, which is a fixed one where there
  * are no positions, and the particles. */
 static void write_group_apart(MdH5Calls *calls, const MdH5md *file, const char *group) {
     static const char *const shared[] = {"species", "id", "mass"};

@@ -1,6 +1,6 @@
 /* Appending to the trajectory, and committing.
  *
- * A frame of particles goes straight to its place in the file. The few numbers that come with it (step, time, box,
+ * A frame of particles is written directly to the file. The few numbers that come with it (step, time, box,
  * observables) wait in memory until they are many or a commit is due, and are then written together: a system of some
  * thousand particles would otherwise spend most of a frame's time on them. HDF5 writes data before the headers that tell
  * of it, so that between two commits the file on disk is that of the last one, and within a commit at worst some
@@ -51,7 +51,7 @@ void md_h5_begin(MdH5Calls *calls, MdH5md *file) {
     if (file->spec.compression != MD_COMPRESSION_NONE) H5_CALL(calls, H5Fstart_swmr_write(file->file));
     md_h5_lock(calls, file);
     file->committed_s = file->appended_s = md_clock_s();
-    /* What belongs to the caller is not read again. */
+    /* The caller's memory is not read again. */
     file->spec.type = NULL, file->spec.mass = NULL, file->spec.run_id = NULL, file->spec.deck = NULL,
     file->spec.provenance = NULL;
 }
@@ -106,7 +106,7 @@ static void drain(MdH5Calls *calls, MdH5md *file) {
     for (int t = 0; t < N_TIMELINES && !calls->failed; t++) file->timeline[t].n_drained = file->timeline[t].n_rows;
 }
 
-/* Its place, and its begin: somebody may have emptied it. */
+/* Its path, and its beginning: another program may have emptied it. */
 static void check_place(MdH5Calls *calls, const MdH5md *file) {
     const char *problem = calls->failed ? NULL : md_path_lost(file->path, file->descriptor);
     unsigned char bytes[MD_SUPERBLOCK_BYTES] = {0};
@@ -136,8 +136,8 @@ static void cut_back(MdH5Calls *calls, MdH5md *file) {
     H5_CALL(calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
 }
 
-/* After a failure, whose reason has been told. The frames appended before it may still find room; if not, those that
- * were committed stay. */
+/* After a failure that was reported. Frames appended before it may still be written; if not, the committed frames
+ * stay. */
 static MdStatus give_up(MdH5md *file) {
     MdErrors *ignored = md_errors_create();
     MdH5Calls calls = md_h5_calls(file->path, ignored);
@@ -158,7 +158,7 @@ static MdStatus fail_full(const MdH5md *file, const Timeline *timeline, MdErrors
                                                           : "no more were planned");
 }
 
-/* A row for the buffer of series k, behind those that wait on its timeline. */
+/* A row for the buffer of series k, after the rows that wait on its timeline. */
 static void keep_row(MdH5md *file, int k, const void *values) {
     Series *series = &file->series[k];
     const Timeline *timeline = &file->timeline[series->timeline];

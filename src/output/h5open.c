@@ -48,7 +48,7 @@ static int find_level(hid_t creation) {
     return (int)level;
 }
 
-/* A filter that this library has not got: h5py brings some of its own. */
+/* A filter that this library lacks: h5py has additional ones. */
 static void check_filters(MdH5Calls *calls, hid_t creation, const char *path) {
     for (int k = 0; k < H5Pget_nfilters(creation) && !calls->failed; k++) {
         char name[64] = "";
@@ -63,7 +63,7 @@ static void check_filters(MdH5Calls *calls, hid_t creation, const char *path) {
     }
 }
 
-/* Whether a dataset is stored as h5create.c and h5head.c do it. Others are written anew before anything is appended. level: of gzip. */
+/* Whether a dataset is stored as h5create.c and h5head.c do it. Others are written again before anything is appended. level: of gzip. */
 static bool is_own_form(hid_t dataset, hid_t creation, hid_t own_type, int level) {
     hid_t type = H5Dget_type(dataset);
     const bool same = H5Tequal(type, own_type) > 0;
@@ -133,7 +133,7 @@ static void open_all_series(MdH5Calls *calls, MdH5md *file) {
         int timeline = find_timeline(file, k);
         if (timeline < 0 && optional) continue;
         if (timeline < 0) {
-            md_h5_fail(calls, MD_ERROR_INPUT, "lacks what every trajectory of mdmini has");
+            md_h5_fail(calls, MD_ERROR_INPUT, "lacks an object that every trajectory of mdmini has");
             return;
         }
         open_series(calls, file, k, timeline);
@@ -145,7 +145,7 @@ static void open_all_series(MdH5Calls *calls, MdH5md *file) {
 static void read_parameters(MdH5Calls *calls, MdH5md *file) {
     static const char group[] = "parameters/mdmini";
     if (!exists(file->file, group)) {
-        md_h5_fail(calls, MD_ERROR_INPUT, "lacks what every trajectory of mdmini has");
+        md_h5_fail(calls, MD_ERROR_INPUT, "lacks an object that every trajectory of mdmini has");
         return;
     }
     char text[16];

@@ -9,8 +9,8 @@
  * a file of something else, told as MD_ERROR_INPUT. NULL then. */
 MdH5md *md_h5_open(MdH5Calls *calls, unsigned flags);
 
-/* The same for a file that nobody may write to, although it may bear the mark of a writer that was killed; refuses one
- * that was cut short. h5recover.c */
+/* The same for reading only, although the file may have the mark of a killed writer; refuses a truncated
+ * file. h5recover.c */
 MdH5md *md_h5_open_as_it_is(MdH5Calls *calls);
 
 /* The first n steps of a timeline; md_free. */

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "output/h5file.h"
 
-/* What comes to the provenance when a process ends; one that does not find room is left out. */
+/* Additions to the provenance when a process ends; one that does not fit is left out. */
 enum { END_BYTES = 16384 };
 
 static const char begun[] =

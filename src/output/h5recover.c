@@ -1,10 +1,10 @@
-/* What a kill leaves, and how it is mended.
+/* The state of a file after a kill, and its repair.
  *
- * Data reach the file before the headers that tell of them, and no header is torn, so what a killed program leaves is at
- * worst: the mark of an open file and an end of file that is too early (compressed files), and series of which some are
- * longer than others. A copy that was broken off, or a disk that was full, may have cut the file short as well. The
- * superblock is mended first, by bytes: opening and closing a file whose end is too early would cut off what lies
- * behind. Then the library opens it, and all series of a timeline are cut to the frames that are whole in all of them. */
+ * Data reach the file before the headers that refer to them, and no header is torn. So the worst state after a kill is:
+ * the mark of an open file, an end of file that is too early (compressed files), and some series
+ * longer than others. An interrupted copy, or a full disk, may have truncated the file as well. The
+ * superblock is repaired first, by bytes: opening and closing a file whose end is too early would cut off the data after
+ * it. Then the library opens it, and all series of a timeline are cut to the frames that are complete in all of them. */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +31,8 @@ static MdStatus refuse(const Patient *patient, const char *reason, MdErrors *err
     return md_fail(errors, MD_ERROR_INPUT, "%s: %s", patient->path, reason);
 }
 
-/* A file that was cut short is made as long as the library wants it before the frames that are lost are cut. The size that
- * it had stands at its new end until that is done, for whoever has to begin again after a kill in between. */
+/* A truncated file is extended to the size that the library expects, before the lost frames are cut. Until that is done its
+ * old size is at its new end, so that recovery can begin again after a kill. */
 typedef struct SizeNote {
     char magic[16];
     uint64_t size;
@@ -83,8 +83,8 @@ static MdStatus examine(Patient *patient, MdErrors *errors) {
     return MD_OK;
 }
 
-/* Whether the library can be let near it. An end of file that is too early lets it open, and then fail, or cut off what
- * lies behind. */
+/* Whether the library may open it. If the end of file is too early, it opens, and then fails, or cuts off the data after the
+ * end. */
 static bool is_openable(const Patient *patient) {
     if (patient->found.is_foreign) return patient->found.end <= patient->stored;
     return !patient->found.marked && patient->found.end == patient->stored;
@@ -153,7 +153,7 @@ static bool count_rows(MdH5Calls *calls, const MdH5md *file, uint64_t n_bytes, M
 /* Bytes to which the file was cut; 0: it was not. */
 static uint64_t cut_to(const Patient *patient) { return patient->found.end > patient->stored ? patient->stored : 0; }
 
-/* Finds the frames that stay, by reading alone. *ragged: some have to go, and can. */
+/* Finds the frames that stay, without writing. *ragged: some must be removed, and can be. */
 static MdStatus count_frames(Patient *patient, MdH5mdRecovery *recovery, bool *ragged, MdErrors *errors) {
     MdErrors *own = md_errors_create();
     MdH5Calls calls = md_h5_calls(patient->path, own);
@@ -184,7 +184,7 @@ static MdStatus count_frames(Patient *patient, MdH5mdRecovery *recovery, bool *r
     return status;
 }
 
-/* Opens what the library can open now, and cuts it where that is called for. */
+/* Opens the repaired file by the library, and cuts its series if needed. */
 static MdStatus cut(Patient *patient, MdH5mdRecovery *recovery, MdErrors *errors) {
     bool ragged;
     MdStatus status = count_frames(patient, recovery, &ragged, errors);
@@ -225,7 +225,7 @@ MdH5md *md_h5_open_as_it_is(MdH5Calls *calls) {
     Patient patient = {.path = calls->path};
     MdStatus status = examine(&patient, calls->errors);
     if (status == MD_OK && cut_to(&patient))
-        status = refuse(&patient, "was cut short; mdmini --recover FILE finds what is left of it", calls->errors);
+        status = refuse(&patient, "was truncated; mdmini --recover FILE keeps its complete frames", calls->errors);
     if (patient.descriptor >= 0) close(patient.descriptor);
     calls->failed = status != MD_OK;
     if (calls->failed) return NULL;

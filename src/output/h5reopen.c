@@ -1,6 +1,6 @@
-/* Continuing a trajectory. Its room was planned, so a run that goes on as it was planned goes on in the file as it is.
- * Whatever wants another layout - more steps than were planned, other intervals, precision or compression - gets it in a
- * copy, frame by frame, that takes the file's place when it is complete: one way for all of them, at the price of reading
+/* Continuing a trajectory. Its room was planned, so a run that continues as planned continues in the same file.
+ * Any other layout (more steps than planned, other intervals, precision or compression) needs a copy, frame by frame,
+ * which replaces the file when it is complete: one way for all of them, at the cost of reading
  * and writing the file once. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "output/path.h"
 #include "output/schedule.h"
 
-/* What the continued file holds: of each timeline the rows kept and the rows in all. */
+/* The continued file: of each timeline the rows kept and the rows in all. */
 typedef struct Plan {
     int timelines[MD_H5MD_N_QUANTITIES]; /* -1: not in the file */
     int64_t n_kept[N_TIMELINES], n_rows[N_TIMELINES];
@@ -23,7 +23,7 @@ typedef struct Plan {
 
 static bool has(const MdH5md *file, int quantity) { return file->series[quantity].dataset > 0; }
 
-/* What cannot change in the middle of a file. */
+/* Properties that cannot change in the middle of a file. */
 static void check_fit(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spec) {
     const char *what = "", *problem = NULL;
     if (strcmp(old->run_id, spec->run_id) != 0) problem = "holds frames of another run";
@@ -119,7 +119,7 @@ static void set_counts(MdH5md *file, const Plan *plan) {
 static void copy_series(MdH5Calls *calls, const Series *from, const Series *to, int64_t n) {
     int64_t block = to->rows ? BUFFER_ROWS : 1;
     void *values = md_alloc((size_t)block, to->row_bytes, "rows to copy");
-    /* Read as what they are written as: the library converts. */
+    /* Read in the type in which they are written: the library converts. */
     Series source = *from;
     source.type = to->type;
     md_h5_set_rows(calls, to, n);
@@ -151,7 +151,7 @@ static void copy_all(MdH5Calls *calls, const MdH5md *old, MdH5md *file, const Pl
     H5_CALL(calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
 }
 
-/* The author of the file stays, with what others may have said there. */
+/* The author of the file stays, with additions of other programs. */
 static void copy_author(MdH5Calls *calls, const MdH5md *old, const MdH5md *file) {
     static const char author[] = "h5md/author";
     if (calls->failed || H5Lexists(old->file, author, H5P_DEFAULT) <= 0) return;
@@ -172,7 +172,7 @@ static bool take_place(const char *copy, const char *path, const char *aside) {
     return false;
 }
 
-/* The copy, in the place of the file. */
+/* Replaces the file by its copy. */
 static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const MdH5mdKept *kept, const Plan *plan,
                          MdErrors *errors) {
     char *path = md_format("%s.tmp", old->path);

@@ -47,7 +47,7 @@ static int open_unnamed(const char *path) {
     return descriptor;
 }
 
-/* Both kinds of locks, as above; what another program holds can be locked. Kernels before 3.15 do not know those of open files. */
+/* Both kinds of locks, as above. Kernels before 3.15 do not have locks of open files. */
 int md_lock_fault(const char *path) {
     int fault = 0, descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) descriptor = open_unnamed(path);
@@ -71,7 +71,7 @@ MdStatus md_lock_check_choice(const char *path, int fault, MdErrors *errors) {
                    path, strerror(fault), hdf5_choice, choice);
 }
 
-/* HDF5 locks by flock(2): readers share a lock, a writer has it alone. NFS gives the latter only to who may write. */
+/* HDF5 locks by flock(2): readers share a lock, a writer's lock is exclusive. NFS gives the latter only to processes that may write. */
 bool md_lock_is_open_elsewhere(const char *path) {
     if (!hdf5_locks()) return false;
     int descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -90,7 +90,7 @@ static char *name_path(const char *stem) {
     return md_format("%.*s.%s.lock", n_folder, stem, stem + n_folder);
 }
 
-/* Who holds it stands in the file. */
+/* The file names its holder. */
 static MdStatus fail_held(const char *stem, int descriptor, MdErrors *errors) {
     char who[128] = "";
     const ssize_t n = pread(descriptor, who, sizeof who - 1, 0);
@@ -119,7 +119,7 @@ MdStatus md_lock_check_name(const char *stem, MdErrors *errors) {
     return status;
 }
 
-/* Whoever held it may have removed the file between the opening and the lock: a lock counts on the file that is there. */
+/* The former holder may have removed the file between the opening and the lock: a lock counts only on the file at the path. */
 MdStatus md_lock_take_name(const char *stem, MdNameLock *lock, MdErrors *errors) {
     MdStatus status = MD_OK;
     bool there = false;
@@ -139,7 +139,7 @@ MdStatus md_lock_take_name(const char *stem, MdNameLock *lock, MdErrors *errors)
     return status;
 }
 
-/* Removed while it is held: nobody else's lock is on it. */
+/* Removed while it is held: no other process has a lock on it. */
 void md_lock_release_name(MdNameLock *lock) {
     if (!lock->path) return;
     unlink(lock->path);

@@ -1,5 +1,5 @@
-/* Who is at work on a file or on a run's name. All are advisory locks, which end with the process however that ends. Not all
- * file systems have locks: there nobody is told. */
+/* Locks on files and on names of runs. They are advisory, and end with the process, also if it is killed. On a file system
+ * without locks they have no effect. */
 #ifndef MD_OUTPUT_LOCK_H
 #define MD_OUTPUT_LOCK_H
 
@@ -12,8 +12,8 @@ bool md_lock_take(int descriptor);
 /* Whether another program holds it. Readers go on undisturbed. */
 bool md_lock_is_held(int descriptor);
 
-/* Whether another program has the file open through HDF5, be it to read: HDF5 would refuse to open it for writing, and to
- * write over it would spoil what that program reads. False where HDF5_USE_FILE_LOCKING tells HDF5 not to lock. */
+/* Whether another program has the file open through HDF5, even for reading: HDF5 would refuse to open it for writing, and
+ * overwriting it would corrupt the data for that program. False if HDF5_USE_FILE_LOCKING disables locks. */
 bool md_lock_is_open_elsewhere(const char *path);
 
 /* Why a file at path, or one that would be made there, cannot be locked: the errno of its file system (ENOLCK: NFS without a lock
@@ -31,7 +31,7 @@ typedef struct MdNameLock {
 
 /* stem: folder/NAME, or the path of a file. MD_ERROR_INPUT where another run holds the name: the message says which. */
 MdStatus md_lock_take_name(const char *stem, MdNameLock *lock, MdErrors *errors);
-/* The same question alone; makes no file. */
+/* The same without a lock; makes no file. */
 MdStatus md_lock_check_name(const char *stem, MdErrors *errors);
 void md_lock_release_name(MdNameLock *lock);
 

@@ -14,7 +14,7 @@
 #include "output/path.h"
 #include "output/xyz.h"
 
-/* Those with an option of their own for the path; the others have NAME and the folder of the run. */
+/* Files with an option for their path; the others have NAME and the folder of the run. */
 static const int path_option[N_FILES] = {
     [NEIGHBORS] = MD_OPTION_report_neighbors, [TRACE] = MD_OPTION_report_trace, [RESTART] = MD_OPTION_restart_file};
 
@@ -34,8 +34,8 @@ static void make_output_of_path(const MdConfig *config, int file, Output *output
     output->path = md_copy_text(path);
 }
 
-/* Each process of a run has a clock of its own, and so a trace of its own. One that begins at the same step again takes
- * the place of the one that did before, as its frames do. */
+/* Each process of a run has its own clock, and so its own trace. A process that begins at the same step again replaces
+ * the trace of the earlier one, as with frames. */
 static void name_part(Output *trace, int64_t from_step) {
     char *stem = md_format("%s.from%lld", trace->stem, (long long)from_step);
     free(trace->stem);

@@ -10,7 +10,7 @@
  * from elsewhere, or that this run starts from, is an output only where it is asked for. */
 enum { H5, JSON, LOG, CSV, XYZ, NEIGHBORS, TRACE, RESTART, PREVIOUS, N_FILES };
 
-/* A path as what stands before and after the place where a backup gets its number; path is their join. */
+/* A path as the parts before and after the number of a backup; path is their join. */
 typedef struct Output {
     char *stem, *ending, *path;
 } Output;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Whether two paths lead to the same place, the file itself existing or not. */
+/* Whether two paths name the same file, which need not exist. */
 bool md_path_same(const char *a, const char *b);
 
 /* The folder of a path; free(). */
@@ -14,7 +14,7 @@ char *md_path_folder(const char *path);
  * systems cannot do that, and are taken at their word. */
 bool md_path_sync_folder(const char *path);
 
-/* A file that was deleted, moved or replaced takes all that is written to it, and nobody ever sees it. What happened to
+/* Writes to a file that was deleted, moved or replaced succeed, but are lost. Returns what happened to
  * the open file that was at path; NULL while it is there. */
 const char *md_path_lost(const char *path, int descriptor);
 

@@ -17,7 +17,7 @@
 enum { N_SLOTS = 32 };
 static const double look_s = 0.2; /* far below the least parallel.timeout, 1 s */
 
-typedef struct Item { /* what is in a slot: of its owner */
+typedef struct Item { /* the content of a slot belongs to its owner */
     MdOutputRequest request;
     unsigned due;
     double heat;
@@ -54,7 +54,7 @@ static void wait_for_change(MdPipeline *p, double until_s) {
 }
 static void tell_change(MdPipeline *p) { pthread_cond_broadcast(&p->ring->changed); }
 
-/* --- what a run needs ---------------------------------------------------------------------------------------------- */
+/* --- needs of a run ------------------------------------------------------------------------------------------------ */
 
 MdRingSpec md_pipeline_ring(const MdConfig *config) {
     const unsigned quantities = md_schedule_all_quantities(config);
@@ -123,7 +123,7 @@ static MdStatus write_item(MdPipeline *p, const Item *item) {
 static void write_next(MdPipeline *p) {
     const Item *item = &p->items[md_ring_first(p->ring)];
     unlock(p);
-    MdStatus status = md_comm_worst_status(p->ring->comm, p->status, p->errors); /* nobody else writes it */
+    MdStatus status = md_comm_worst_status(p->ring->comm, p->status, p->errors); /* only this thread writes it */
     if (status == MD_OK) status = write_item(p, item);
     lock(p);
     p->status = status;
@@ -133,7 +133,7 @@ static void write_next(MdPipeline *p) {
 static void commit_file(MdPipeline *p, bool sync) {
     MdStatus status = p->status;
     p->is_committing = true;
-    p->commit_due = false; /* what is asked for from now on is another one */
+    p->commit_due = false; /* later requests use another one */
     unlock(p);
     const double start_s = md_clock_s();
     md_nvtx_begin("commit", -1);
@@ -147,7 +147,7 @@ static void commit_file(MdPipeline *p, bool sync) {
     tell_change(p);
 }
 
-/* When what was written has waited for a commit long enough. */
+/* Commits written frames that have waited long enough. */
 static double commit_due_s(const MdPipeline *p) {
     return p->files && p->status == MD_OK ? md_trajectory_commit_due_s(p->files) : INFINITY;
 }
@@ -225,8 +225,8 @@ static MdStatus settle(MdPipeline *p) {
     return status;
 }
 
-/* Of several ranks all ask for the same, after an error of a writer too: the others may not know of it yet, and wait together for
- * what they then drop. */
+/* All ranks make the same requests, also after an error of a writer: the others may not know of it yet, and wait in a collective
+ * call for data that are then dropped. */
 static bool goes_on(const MdPipeline *p, MdStatus status) { return status == MD_OK || p->ring->comm; }
 
 typedef enum Until { ALL_WRITTEN, ROOM_FOR_ROW, ROOM_FOR_FRAME } Until;

@@ -4,9 +4,9 @@
  * device's work; the consumer, the writer thread, waits for each slot in turn, makes the thermo row of its sums, hands it on and
  * appends the frame to the file. So the steps wait for neither device, bus nor disk, unless all slots or frame buffers are taken: then they
  * wait for the writer (back-pressure), and that is counted. With output.pipeline = off the same is done in line, by the
- * thread of the steps, one request at a time. Who owns a slot when: backend/ring.h.
+ * thread of the steps, one request at a time. Owners of a slot: backend/ring.h.
  *
- * Between create and close the writer alone calls HDF5. The first error wins: nothing is written after it, and put returns
+ * Between create and close only the writer calls HDF5. The first error wins: nothing is written after it, and put returns
  * it, so that the run ends; messages travel with the call that returns the status. Rows and frames of a motion that has
  * become unstable are not written: MD_ERROR_PHYSICS without a message, ops->fault says more. */
 #ifndef MD_OUTPUT_PIPELINE_H
@@ -45,8 +45,8 @@ typedef struct MdPipelineStatistics {
 /* Creates ring, files and writer. NULL, with the problem in errors. */
 MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors);
 
-/* Asks for what is due (output/schedule.h) of the particles as they are, after `step`, which computed energies. heat: what
- * the thermostat has put in so far. Returns at once, unless it has to wait for a slot. An error may be that of an earlier
+/* Requests the output that is due (output/schedule.h) of the current particles, after `step`, which computed energies. heat:
+ * of the thermostat so far. Returns at once, unless it has to wait for a slot. An error may be that of an earlier
  * request. */
 MdStatus md_pipeline_put(MdPipeline *pipeline, int64_t step, unsigned due, double heat, MdErrors *errors);
 
@@ -59,7 +59,7 @@ MdStatus md_pipeline_commit(MdPipeline *pipeline, MdErrors *errors);
 /* The files, while the writer is at rest: after create, drain or commit. NULL: this rank has none, or the pipeline is NULL. */
 MdTrajectory *md_pipeline_files(const MdPipeline *pipeline);
 
-/* Waits for what is under way, ends the writer and closes the file. Accepts NULL. */
+/* Waits for pending requests, ends the writer and closes the file. Accepts NULL. */
 MdStatus md_pipeline_close(MdPipeline *pipeline, MdErrors *errors);
 
 /* Of all that was put since the last call; call drain before. */
@@ -67,8 +67,8 @@ MdPipelineStatistics md_pipeline_take_statistics(MdPipeline *pipeline);
 
 /* The ring of a run with these switches. */
 MdRingSpec md_pipeline_ring(const MdConfig *config);
-/* Whether a switch does anything in such a loop. What packs frames, holds them and copies them does nothing without frames:
- * the sums of rows always arrive in pinned memory, and travel in the stream of the kernels then. */
+/* Whether a switch has an effect in such a loop. Switches for packing, buffering and copying frames have none without frames:
+ * the sums of rows always arrive in pinned memory, and are then copied in the stream of the kernels. */
 bool md_pipeline_uses(const MdConfig *config, int option);
 
 #endif

@@ -23,13 +23,13 @@ static const char magic[16] = "mdmini restart";
 typedef struct Head {
     char magic[16];
     uint32_t version, byte_order;
-    uint64_t checksum; /* of what stands before it */
+    uint64_t checksum; /* of all bytes before it */
 } Head;
 
 typedef struct SectionHead {
     char name[MD_RESTART_NAME_BYTES];
     uint64_t n_bytes;
-    uint64_t checksum; /* of what stands before it */
+    uint64_t checksum; /* of all bytes before it */
 } SectionHead;
 
 _Static_assert(sizeof(Head) == 32 && sizeof(SectionHead) == 40, "no gaps");
@@ -173,7 +173,7 @@ MdStatus md_restart_commit(MdRestart *r, MdStatus so_far, bool *stands) {
 
 static bool refuse(MdRestart *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The reason, and what else there is to resume from. */
+/* The reason, and other files to resume from. */
 static bool refuse(MdRestart *r, const char *format, ...) {
     MdText reason = {0};
     va_list arguments;

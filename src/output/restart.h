@@ -4,9 +4,9 @@
  *   section   name, number of bytes; checksum of these; the bytes, filled up to a multiple of 8; their checksum
  *   end       a section of that name: the checksum over the checksums of all sections, in order
  *
- * Numbers are little endian. A file is written aside (FILE.tmp), brought to the disk, and takes its
- * place by one rename, so that FILE is a whole restart file at every moment; the one before it stays as FILE.prev, where
- * the writer knows it for a good one. */
+ * Numbers are little endian. A file is written as FILE.tmp, flushed to the disk, and renamed
+ * once, so that FILE is a complete restart file at every moment; the one before it stays as FILE.prev, if
+ * the writer knows that it is valid. */
 #ifndef MD_OUTPUT_RESTART_H
 #define MD_OUTPUT_RESTART_H
 
@@ -27,9 +27,9 @@ MdRestart *md_restart_create(const char *path, bool keep, MdErrors *errors);
 /* Begins a section of so many bytes, which follow in pieces. */
 MdStatus md_restart_begin(MdRestart *restart, const char *name, uint64_t n_bytes);
 MdStatus md_restart_write(MdRestart *restart, const void *data, uint64_t n_bytes);
-/* Ends the file and puts it in its place; frees restart in any case. After a failure, of writing or of who had to write
- * (so_far), FILE and FILE.prev are as before and FILE.tmp is gone; but where the new file *stands as FILE, and what failed was
- * to keep the one before as FILE.prev, or to bring the folder to the disk. */
+/* Ends the file and renames it to FILE; frees restart in any case. After a failure, of writing or before (so_far), FILE and
+ * FILE.prev are as before and FILE.tmp is removed. Exception: *stands, the new file is FILE, but keeping the one before as
+ * FILE.prev, or flushing the folder, failed. */
 MdStatus md_restart_commit(MdRestart *restart, MdStatus so_far, bool *stands);
 
 /* --- reading --- */

@@ -1,4 +1,4 @@
-/* What is due at a step. */
+/* The output that is due at a step. */
 #ifndef MD_OUTPUT_SCHEDULE_H
 #define MD_OUTPUT_SCHEDULE_H
 
@@ -6,7 +6,7 @@
 
 #include "backend/backend.h"
 
-/* What can be due, as bits of a mask: first the quantities of particles, by the bits of the backend's frames. */
+/* Kinds of output, as bits of a mask: first the quantities of particles, by the bits of the backend's frames. */
 enum {
     MD_DUE_POSITION = MD_FRAME_POSITION, /* a frame of the trajectory: positions, box and observables */
     MD_DUE_VELOCITY = MD_FRAME_VELOCITY, /* velocities in the trajectory */
@@ -29,14 +29,14 @@ static inline int64_t md_schedule_count(int64_t every, int64_t from, int64_t las
     return last_step / every + 1 - before + (last_step % every != 0);
 }
 
-/* Whether what stands at the last step of a run stays there when the run goes on after it, perhaps with another interval
- * and to another last step. What was written only because the run ended goes: the run is then one that was longer from
- * the start. */
+/* Whether the output of the last step of a run stays when the run is continued, perhaps with another interval
+ * and to another last step. Output that was written only because the run ended is removed: the result is that of a run that
+ * was longer from the start. */
 static inline bool md_schedule_stays(int64_t every_before, int64_t every, int64_t step, int64_t last_step) {
     return every_before == 0 || step % every_before == 0 || md_schedule_due(every, step, last_step);
 }
 
-/* All that is due at a step, for what somebody looks at. */
+/* All output that is due at a step. */
 static inline unsigned md_schedule_mask(const MdConfig *config, int64_t step) {
     const struct {
         int64_t every;
@@ -61,7 +61,7 @@ static inline int64_t md_schedule_next(const MdConfig *config, int64_t step) {
     return next;
 }
 
-/* The quantities that a frame has to bring for what is due, MD_FRAME_...; 0: no frame. */
+/* The quantities that a frame must have for the output that is due, MD_FRAME_...; 0: no frame. */
 static inline unsigned md_schedule_quantities(const MdConfig *config, unsigned due) {
     unsigned quantities = due & MD_DUE_TRAJECTORY;
     if (due & MD_DUE_XYZ) {

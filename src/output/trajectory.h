@@ -1,4 +1,4 @@
-/* The files that frames go to, NAME.h5 and NAME.xyz: what is due of a frame goes where it belongs. All calls come from
+/* The files of frames, NAME.h5 and NAME.xyz: writes the quantities that are due to each of them. All calls come from
  * one thread at a time. */
 #ifndef MD_OUTPUT_TRAJECTORY_H
 #define MD_OUTPUT_TRAJECTORY_H
@@ -8,14 +8,14 @@
 typedef struct MdTrajectorySpec {
     const char *h5_path, *xyz_path; /* NULL: there is no such file */
     int xyz_velocities;             /* output.xyz_velocities */
-    bool h5_there, xyz_there;       /* files of this run that are continued, and what stays of them: */
+    bool h5_there, xyz_there;       /* continued files of this run, and the part of them that stays: */
     MdH5mdKept h5_kept;
     bool h5_late; /* NAME.h5 is new in a resumed run: no frame up to the steps of h5_kept was due */
     int64_t xyz_last_step, n_xyz_frames; /* frames up to that step stay; there are so many, at least */
     MdH5mdSpec h5md; /* for both; h5md.type and .mass stay where they are until the files are closed */
 } MdTrajectorySpec;
 
-/* What it took to go on with them; nothing of files that are new. */
+/* The changes to continue them; none for new files. */
 typedef struct MdTrajectoryContinued {
     MdH5mdContinued h5;
     int64_t n_xyz_dropped; /* frames */
@@ -28,11 +28,11 @@ MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *error
 
 MdTrajectoryContinued md_trajectory_continued(const MdTrajectory *trajectory); /* accepts NULL */
 
-/* Whether the files that are continued are such that md_trajectory_create would go on with them; continued: what it would
- * do. Touches nothing. */
+/* Whether md_trajectory_create can continue the files; continued: its changes. Changes
+ * nothing. */
 MdStatus md_trajectory_check(const MdTrajectorySpec *spec, MdTrajectoryContinued *continued, MdErrors *errors);
 
-/* Writes what is due (bits of output/schedule.h) of a frame that holds the quantities that
+/* Writes the output that is due (bits of output/schedule.h) of a frame with the quantities that
  * md_schedule_quantities names. MD_ERROR_OUTPUT: nothing more can be appended. */
 MdStatus md_trajectory_append(MdTrajectory *trajectory, const MdFrame *frame, unsigned due, const MdThermo *thermo,
                               MdErrors *errors);
@@ -52,12 +52,12 @@ MdStatus md_trajectory_commit(MdTrajectory *trajectory, bool sync, MdErrors *err
 /* Frames of positions in each file, those of before a restart included; 0 where there is no such file. Accepts NULL. */
 void md_trajectory_frames(const MdTrajectory *trajectory, int64_t *n_h5, int64_t *n_xyz);
 
-/* Bytes that particles take in the files: what this program has appended, and for XYZ all that is there. The difference of
- * two readings is what was written in between: compressed numbers, and text. */
+/* Bytes that particles take in the files: those that this program has appended, and for XYZ the whole file. The difference of
+ * two readings is the output in between: compressed numbers, and text. */
 uint64_t md_trajectory_file_bytes(const MdTrajectory *trajectory);
 
-/* What this process says of itself in the end: JSON text for the trajectory, which is written at its
- * end: a writer at work does not look at it. Accepts NULL. */
+/* The final report of this process: JSON text for the trajectory, written when it is
+ * closed. Accepts NULL. */
 void md_trajectory_describe(MdTrajectory *trajectory, const char *text);
 
 /* Commits, syncs and closes. Accepts NULL. */

@@ -1,12 +1,12 @@
-/* What the output files of a command are for. */
+/* The purpose of the output files of a command. */
 #ifndef MD_OUTPUT_USE_H
 #define MD_OUTPUT_USE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A new run; --bench, which leaves NAME.bench.json alone; --ceilings, which leaves NAME.json alone; a run that is
- * resumed. */
+/* A new run; --bench, which writes only NAME.bench.json; --ceilings, which writes only NAME.json; a resumed
+ * run. */
 typedef struct MdFilesUse {
     bool bench, ceilings;
     const char *resumed;  /* the restart file; NULL: a new run. The caller's, as long as MdFiles */

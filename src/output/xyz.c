@@ -180,8 +180,8 @@ static bool has_velocities(const MdXyz *xyz, const char *comment) {
     return same;
 }
 
-/* Reads the frame that begins at the reader's place, for this spec and these columns: its step; -1 where there is no whole
- * one. *foreign: what is against it, where there is something else. */
+/* Reads the frame at the reader's offset, for this spec and these columns: its step; -1 if there is no complete
+ * one. *foreign: the reason, if the content is not a frame of this run. */
 static int64_t skip_frame(const MdXyz *xyz, FILE *reader, char **line, size_t *size, const char **foreign) {
     char *end, *found;
     if (getline(line, size, reader) < 0) return -1;
@@ -216,7 +216,7 @@ MdXyz *md_xyz_reopen(const char *path, const MdH5mdSpec *spec, int velocities, i
         xyz->n_frames++;
         xyz->end = ftello(reader);
     }
-    const char *other = problem; /* what comes after the frames that stay is no reason to refuse them */
+    const char *other = problem; /* content after the frames that stay is no reason to refuse them */
     for (; !other && step >= 0; step = skip_frame(xyz, reader, &line, &size, &other)) xyz->n_dropped++;
     free(line);
     if (reader) fclose(reader);

@@ -16,7 +16,7 @@ typedef struct MdXyz MdXyz;
  * mass and run_id stay where they are until the file is closed. velocities: output.xyz_velocities. */
 MdXyz *md_xyz_create(const char *path, const MdH5mdSpec *spec, int velocities, MdErrors *errors);
 
-/* Whether the file begins as those that md_xyz_create makes. */
+/* Whether the file begins like files of md_xyz_create. */
 bool md_xyz_is_output(const char *path);
 
 /* Opens a file of an earlier run of this spec, to go on after the frames up to last_step. MD_ERROR_INPUT for a file of
@@ -25,7 +25,7 @@ bool md_xyz_is_output(const char *path);
 MdXyz *md_xyz_reopen(const char *path, const MdH5mdSpec *spec, int velocities, int64_t last_step, int64_t n_frames,
                      MdErrors *errors);
 
-/* Cuts off what does not end a whole frame, and the frames after last_step; before a reopened file is appended to. */
+/* Cuts off an incomplete frame, and the frames after last_step; before appending to a reopened file. */
 MdStatus md_xyz_cut(MdXyz *file, MdErrors *errors);
 
 /* Appends positions, and velocities where they are in the file, and hands the frame to the system. MD_ERROR_OUTPUT: the

@@ -1,5 +1,5 @@
-/* The part of comm.h that does not depend on how messages travel. All sums and maxima are formed by each rank, from what all
- * ranks have gathered: the values are few, and every rank has the same bits. */
+/* The part of comm.h that does not depend on how messages travel. Each rank computes all sums and maxima from the gathered
+ * values of all ranks: the values are few, and every rank has the same bits. */
 #define _POSIX_C_SOURCE 200809L
 #include "parallel/comm.h"
 
@@ -13,7 +13,7 @@
 #include "parallel/engine.h"
 #include "parallel/launcher.h"
 
-/* --- who there is --------------------------------------------------------------------------------------------------- */
+/* --- ranks ---------------------------------------------------------------------------------------------------------- */
 
 /* Whether this process is one of several that can talk to each other. Where it is not: fails, unless it may be the only one. */
 static bool join(MdComm *comm, const MdCommEngine *engine, MdErrors *errors) {
@@ -29,12 +29,12 @@ static bool join(MdComm *comm, const MdCommEngine *engine, MdErrors *errors) {
     if (!engine)
         md_fail(errors, MD_ERROR_INPUT,
                 "%d%s processes were started, but this program was built without MPI, which joins them to one run: "
-                "build it with MPI (Debian: libopenmpi-dev), or set MDMINI_ALONE=1 if each is a run of its own",
+                "build it with MPI (Debian: libopenmpi-dev), or set MDMINI_ALONE=1 to run each independently",
                 n, or_more);
     else
         md_fail(errors, MD_ERROR_INPUT,
-                "%d%s processes were started, but MPI (%s) sees one alone: use the launcher of the MPI that this "
-                "program was built with (with Slurm: srun --mpi=%s), or set MDMINI_ALONE=1 if each is a run of its own",
+                "%d%s processes were started, but MPI (%s) sees only one: use the launcher of the MPI that this "
+                "program was built with (with Slurm: srun --mpi=%s), or set MDMINI_ALONE=1 to run each independently",
                 n, or_more, comm->library, strncmp(comm->library, "Open MPI", 8) == 0 ? "pmix" : "pmi2");
     return false;
 }
@@ -98,7 +98,7 @@ void md_comm_set_patience(MdComm *comm, double seconds) {
 
 /* --- values --------------------------------------------------------------------------------------------------------- */
 
-/* Of the thread that the communicator belongs to; who the ranks are stays as it is. */
+/* Of the communicator's thread; the ranks stay the same. */
 static void add_wait(const MdComm *comm, double start_s) { ((MdComm *)comm)->waited_s += md_clock_s() - start_s; }
 
 void md_comm_allgather(const MdComm *comm, const void *own, size_t bytes, void *all) {

@@ -1,11 +1,11 @@
-/* The processes of a run, called ranks: who there is, and how they agree. NULL in the place of an MdComm is one process, rank 0 of 1:
- * every function takes it, and then does at once what there is to do.
+/* The processes of a run, called ranks, and their communication. NULL as an MdComm means one process, rank 0 of 1: every function
+ * takes it.
  *
  * A function that is marked collective must be called by all ranks, in the same order. Waiting in one, a rank waits for the
  * others; after md_comm_set_patience it does so for a limited time, then names the ranks that do not answer, and ends the run.
  *
- * MPI is behind this header, in comm_mpi.c alone, and is started only where a launcher (mpirun, srun) has started
- * several processes, or does not say how many: `mdmini deck` by itself stays a plain program. */
+ * MPI is behind this header, only in comm_mpi.c, and is started only if a launcher (mpirun, srun) has started
+ * several processes, or does not say how many: `mdmini deck` without a launcher does not use MPI. */
 #ifndef MD_PARALLEL_COMM_H
 #define MD_PARALLEL_COMM_H
 
@@ -27,7 +27,7 @@ MdComm *md_comm_create(const struct MdCommEngine *engine, MdErrors *errors);
 void md_comm_destroy(MdComm *comm);
 /* The same ranks for another thread: its messages and those of the first are kept apart. Collective. To be destroyed before the first. */
 MdComm *md_comm_duplicate(const MdComm *comm);
-/* Whether another thread may have messages of its own. */
+/* Whether another thread may send and receive its own messages. */
 bool md_comm_serves_threads(const MdComm *comm);
 /* Whether data of messages may be in the memory of a GPU, as the library says of itself. */
 bool md_comm_takes_device_memory(const MdComm *comm);
@@ -39,7 +39,7 @@ int md_comm_node_size(const MdComm *comm); /* ranks of its node */
 /* The number of the rank among these; of one process, the one that its launcher tells. */
 int md_comm_node_rank(const MdComm *comm);
 const char *md_comm_host(const MdComm *comm, int rank);
-/* What the processes are joined by, for the log: "Open MPI v4.1.4"; empty for one process. */
+/* The message library, for the log: "Open MPI v4.1.4"; empty for one process. */
 const char *md_comm_library(const MdComm *comm);
 
 /* Seconds that this rank has spent in messages and agreements so far: for others, and for the bytes on their way. */
@@ -55,7 +55,7 @@ _Noreturn void md_comm_give_up(const MdComm *comm, int silent, double seconds);
 void md_comm_allgather(const MdComm *comm, const void *own, size_t bytes, void *all);
 /* Collective. From rank 0 to all. */
 void md_comm_broadcast(const MdComm *comm, void *data, size_t bytes);
-/* Collective. The largest, or the sum, over all ranks, in place. A NaN counts for nothing. Sums are added in the order of ranks. */
+/* Collective. The largest, or the sum, over all ranks, which replaces the values. NaNs are ignored. Sums are added in the order of ranks. */
 void md_comm_max(const MdComm *comm, double *values, int n);
 void md_comm_add_doubles(const MdComm *comm, double *values, int n);
 void md_comm_add_integers(const MdComm *comm, int64_t *values, int n);

@@ -1,8 +1,8 @@
 /* Messages by MPI. Nothing else of the program sees it.
  *
  * Every wait is a loop that looks and, after a while, gives the processor away: ranks may share one. When it has taken longer than
- * the patience of the communicator, those who wait ask all ranks for an answer, on a communicator of its own: who does not
- * answer within some seconds is named, and the run ends on all ranks.
+ * the patience of the communicator, the waiting ranks ask all ranks for an answer, on a separate communicator: ranks that do not
+ * answer within some seconds are named, and the run ends on all ranks.
  *
  * Errors of MPI itself end the run by its own handler (MPI_ERRORS_ARE_FATAL), which names the call. */
 #define _POSIX_C_SOURCE 200809L
@@ -106,7 +106,7 @@ static State *make_state(MPI_Comm from) {
     return state;
 }
 
-/* Its name and version, with single blanks; what follows is who packaged it, and when. */
+/* Its name and version, with single blanks; the rest, packager and date, is left out. */
 static void name_library(char name[MD_LIBRARY_NAME_SIZE]) {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length, n = 0;
@@ -195,7 +195,7 @@ static MPI_Request *next_request(State *state) {
 static void begin(MdComm *comm, const MdMessage *messages, int n) {
     State *state = comm->state;
     md_require(state->n_requests == 0);
-    for (int sent = 0; sent < 2; sent++) /* those that are received first: their place is known when they come */
+    for (int sent = 0; sent < 2; sent++) /* receives are posted first: the buffer is known when a message arrives */
         for (int k = 0; k < n; k++) {
             const MdMessage *m = &messages[k];
             char *data = m->data;

@@ -25,7 +25,7 @@ void md_domain_place(MdDomain *domain, const int grid[3], int rank, const bool p
     domain->at[2] = rank / grid[0] / grid[1];
 }
 
-/* First cell of the domains at place `at` along an axis. */
+/* First cell of the domains at index `at` along an axis. */
 static int32_t first_cell(int32_t cells, int at, int grid) { return (int32_t)((int64_t)cells * at / grid); }
 
 static int most_domains(int32_t cells, int32_t reach, bool periodic) {
@@ -47,7 +47,7 @@ void md_domain_divide(MdDomain *domain, const int32_t cells[3], const int32_t re
 
 int md_domain_owner(const MdDomain *domain, const int32_t cell[3]) {
     int at[3];
-    /* The last place whose first cell is not beyond: floor(cells * at / grid) <= cell means cells * at < grid * (cell + 1). */
+    /* The last index whose first cell is not beyond: floor(cells * at / grid) <= cell means cells * at < grid * (cell + 1). */
     for (int a = 0; a < 3; a++) at[a] = (int)(((int64_t)domain->grid[a] * (cell[a] + 1) - 1) / domain->cells[a]);
     return rank_at(domain->grid, at);
 }

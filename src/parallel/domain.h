@@ -11,9 +11,9 @@
  *
  *     local number = global number - begin + halo      (a copy across a periodic border: of its image beside the domain)
  *
- * The local grid has end - begin + 2 halo cells along an axis. Beyond an open end nobody is, and halo cells are empty.
+ * The local grid has end - begin + 2 halo cells along an axis. Beyond an open end there is no domain, and halo cells are empty.
  *
- * The cuda backend takes from here the grid of ranks, who is on which side, and which grids fit. It gives all domains as many
+ * The cuda backend takes from here the grid of ranks, the neighbour on each side, and which grids fit. It gives all domains as many
  * cells (cuda/stages/domain.c).
  *
  * All functions are pure and do the same on every rank; nothing is sent here. */
@@ -26,7 +26,7 @@
 typedef struct MdDomain {
     int rank, n_ranks;
     int grid[3]; /* ranks along each axis */
-    int at[3];   /* place of this one: rank = (at[2] * grid[1] + at[1]) * grid[0] + at[0] */
+    int at[3];   /* indices of this domain: rank = (at[2] * grid[1] + at[1]) * grid[0] + at[0] */
     bool periodic[3];
     /* By md_domain_divide, anew for each grid of cells (along open axes it follows the particles): */
     int32_t cells[3];         /* of the whole box */
@@ -44,7 +44,7 @@ typedef struct MdCellBox {
 enum { MD_N_SIDES = 27, MD_SIDE_SELF = 13 };
 void md_domain_side(int k, int side[3]);
 
-/* The rank's place among grid[0] * grid[1] * grid[2] ranks. */
+/* The rank's indices in a grid of grid[0] * grid[1] * grid[2] ranks. */
 void md_domain_place(MdDomain *domain, const int grid[3], int rank, const bool periodic[3]);
 
 /* Shares cells out. reach: layers around a cell that its list looks through. The grid must fit (md_domain_most): along an
@@ -58,7 +58,7 @@ static inline bool md_domain_is_cut(const MdDomain *domain, int axis) { return d
 int md_domain_owner(const MdDomain *domain, const int32_t cell[3]);
 
 /* The rank on a side, which may be this one's neighbour on other sides as well: of two domains along a periodic axis
- * each has the other on both. -1: nobody sends copies from there; it is beyond an open end or an axis that is not cut. */
+ * each has the other on both. -1: no rank sends copies from there; it is beyond an open end or an axis that is not cut. */
 int md_domain_neighbor(const MdDomain *domain, const int side[3]);
 
 /* Own cells, in global numbers, of which the neighbour on a side has copies: within halo layers of that side, and all
@@ -77,7 +77,7 @@ typedef struct MdDomainShape {
     bool periodic[3];
     int32_t cells[3], reach[3]; /* of the global grid, as for md_domain_divide */
     int n_per_node;             /* ranks of a node, which follow each other; 0: all */
-    bool even;                  /* all domains have as many cells, so that what is left over makes them larger */
+    bool even;                  /* all domains have as many cells; cells are enlarged to fill the box */
 } MdDomainShape;
 
 /* The most domains along an axis: each has as many layers as the list reaches, and a cell at least. A periodic axis of
@@ -90,7 +90,7 @@ bool md_domain_fits(const MdDomainShape *shape, const int grid[3]);
  * one with the fewest along x, then along y: cells of a layer across z are contiguous in memory. false: none fits. */
 bool md_domain_choose(const MdDomainShape *shape, int n_ranks, int grid[3]);
 
-/* What is wrong with parallel.grid and the way out, as a message without its origin: from malloc; NULL: nothing.
+/* The problem with parallel.grid and its remedy, as a message without its origin: from malloc; NULL: none.
  * miscount: the grid is not of as many processes as were started. misfit: a domain would be too thin; grid NULL, as for
  * auto: none of n_ranks domains fits. */
 char *md_domain_miscount(const int grid[3], int n_ranks);

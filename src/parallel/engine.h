@@ -1,4 +1,4 @@
-/* What comm.c needs of a library for messages between processes. Internal to src/parallel: comm_mpi.c has it from MPI. */
+/* The functions that comm.c needs from a message library. Internal to src/parallel: comm_mpi.c implements them by MPI. */
 #ifndef MD_PARALLEL_ENGINE_H
 #define MD_PARALLEL_ENGINE_H
 

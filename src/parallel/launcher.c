@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The variables of launchers, the nearest first: what mpirun starts in a batch job inherits those of the job. */
+/* The variables of launchers, the nearest first: processes of mpirun in a batch job inherit the job's variables. */
 static const struct Launcher {
     const char *size, *rank, *local_rank; /* size NULL: it does not say how many it has started, but `sign` is set */
     const char *sign;
@@ -29,7 +29,7 @@ static int read_number(const char *name) {
     return text && end != text && *end == '\0' && number >= 0 && number < 1 << 20 ? (int)number : -1;
 }
 
-/* mpirun of Open MPI, and srun --mpi=pmix, set what prterun does, and their sizes besides. */
+/* mpirun of Open MPI, and srun --mpi=pmix, set the variables of prterun, and also their own sizes. */
 static bool says_more(const char *sign) {
     const char *space = getenv("PMIX_NAMESPACE");
     return strncmp(sign, "PMIX_", 5) == 0 &&
@@ -57,7 +57,7 @@ int md_launcher_processes(void) {
     return size < 0 || (alone && alone[0] && strcmp(alone, "0") != 0) ? 1 : size;
 }
 
-/* Of the nearest launcher that tells it, except those that have started one process: what has started them may tell more. */
+/* From the nearest launcher that gives the number, except launchers of one process: the launcher around them may know more. */
 static int read_nearest_rank(bool local) {
     for (int k = 0; k < N_LAUNCHERS; k++) {
         const int size = read_size(&launchers[k]);

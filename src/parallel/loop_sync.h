@@ -1,4 +1,4 @@
-/* What the ranks of a run agree on at the end of each call of the backend: whether to go on, and how long the next call is. */
+/* At the end of each call of the backend the ranks of a run agree whether to go on, and how long the next call is. */
 #ifndef MD_PARALLEL_LOOP_SYNC_H
 #define MD_PARALLEL_LOOP_SYNC_H
 

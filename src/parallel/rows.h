@@ -21,8 +21,8 @@ void md_deal_destroy(MdDeal *deal);
 void *md_deal_rows(const MdDeal *deal, const void *rows, size_t row_bytes);
 /* The same of rows that stand in deal->order: [n_out]. */
 void *md_deal_ordered(const MdDeal *deal, const void *rows, size_t row_bytes);
-/* Rows of those that came [n_in], back to where these were from. Returns them as they stood there [n], from md_alloc; zeros
- * for a row that went nowhere. */
+/* Sends received rows [n_in] back to their senders. Returns them in the senders' order [n], from md_alloc; zeros
+ * for a row that was not sent. */
 void *md_deal_back(const MdDeal *deal, const void *rows, size_t row_bytes);
 
 /* The rank that has copies of atoms on a side, and sends copies from there; -1: there is none. */

@@ -1,4 +1,4 @@
-/* Space-filling curves: the place of a cell along a curve, as a 64-bit key, so that cells that follow each other on the
+/* Space-filling curves: the rank of a cell along a curve, as a 64-bit key, so that cells that follow each other on the
  * curve are near in space.
  *
  * Morton (Z order) interleaves the bits of the coordinates: cheap, but the curve jumps. Hilbert turns and mirrors each
@@ -13,7 +13,7 @@
 
 #define MD_CURVE_BITS 21 /* of a coordinate: three of them fit a key */
 
-/* The bits of x, two places apart from each other: bit b goes to 3 b. */
+/* Spreads the bits of x by two zeros: bit b goes to 3 b. */
 MD_HD uint64_t md_curve_spread(uint32_t x) {
     uint64_t bits = x & 0x1fffff;
     bits = (bits | bits << 32) & 0x001f00000000ffffull;
@@ -23,13 +23,13 @@ MD_HD uint64_t md_curve_spread(uint32_t x) {
     return (bits | bits << 2) & 0x1249249249249249ull;
 }
 
-/* Place along the Z curve, x fastest. In two dimensions z is 0, and the order is that of the flat curve. */
+/* Rank along the Z curve, x fastest. In two dimensions z is 0, and the order is that of the flat curve. */
 MD_HD uint64_t md_curve_morton(uint32_t x, uint32_t y, uint32_t z) {
     return md_curve_spread(x) | md_curve_spread(y) << 1 | md_curve_spread(z) << 2;
 }
 
-/* Place along the Hilbert curve through 2^bits cells an axis; in two dimensions z is 0. Keys of two dimensions have
- * gaps (every third bit is 0); what counts is their order. */
+/* Rank along the Hilbert curve through 2^bits cells an axis; in two dimensions z is 0. Keys of two dimensions have
+ * gaps (every third bit is 0); only their order counts. */
 MD_HD uint64_t md_curve_hilbert(int dimension, int bits, uint32_t x, uint32_t y, uint32_t z) {
     uint32_t at[3] = {x, y, z};
     for (uint32_t bit = (uint32_t)1 << (bits - 1); bit > 1; bit >>= 1) {

@@ -82,7 +82,7 @@ MdShape md_pair_shape_shifted(const MdForm *form, const MdPair_d *pair, double r
                      .size_ddu = shape.size_ddu * size_s + 2 * shape.size_du * size_slope + shape.size_u * size_bend};
 }
 
-/* --- what messages and limits ask of a form: found by numbers ------------------------------------------------------- */
+/* --- properties of a form for messages and limits, found numerically ------------------------------------------------ */
 
 double md_pair_reach(const MdForm *form, const MdPair_d *pair, double energy) {
     const double furthest = 1e3 * pair->cutoff, nearest = 1e-6 * pair->cutoff;

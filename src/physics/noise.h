@@ -1,6 +1,6 @@
 /* Random numbers of an atom at a step: they follow from seed, id and step alone (Philox, philox.h), and are the same bits on every
- * host and GPU, in any order of atoms and on any number of ranks. For that logarithm and sine stand here, with every product that is
- * added to written as a fused operation: those of C libraries and of CUDA differ in the last bit. In double precision. */
+ * host and GPU, in any order of atoms and on any number of ranks. So this file has its own logarithm and sine, with every product that is
+ * added written as a fused operation: those of C libraries and of CUDA differ in the last bit. In double precision. */
 #ifndef MD_PHYSICS_NOISE_H
 #define MD_PHYSICS_NOISE_H
 
@@ -30,7 +30,8 @@ MD_HD void md_noise_sine(uint32_t turn, double *sine, double *cosine) {
     const double angle = (double)(int32_t)(turn - (quarter << 30)) * (6.2831853071795865 / 4294967296.0);
     const double z = angle * angle;
     double odd = 0, even = 0;
-    for (int n = 17; n > 1; n -= 2) { /* 1 - z / (2 * 3) (1 - z / (4 * 5) ...), and 1 - z / (1 * 2) (1 - z / (3 * 4) ...) */
+    for (int n = 17; n > 1;
+         n -= 2) { /* 1 - z / (2 * 3) (1 - z / (4 * 5) ...), and 1 - z / (1 * 2) (1 - z / (3 * 4) ...) */
         odd = fma(z * (1 - odd), 1.0 / (n * (n - 1)), 0.0);
         even = fma(z * (1 - even), 1.0 / ((n - 1) * (n - 2)), 0.0);
     }
@@ -48,7 +49,7 @@ MD_HD void md_noise_normal_pair(const uint32_t words[2], double pair[2]) {
     pair[1] = radius * cosine;
 }
 
-/* Block n of the words of an atom at a step. Block 0 is left to what a thermostat draws for all atoms: the id counts its draws there. */
+/* Block n of the words of an atom at a step. Block 0 is for numbers that a thermostat draws for all atoms: there the id counts its draws. */
 MD_HD void md_noise_words(uint64_t key, uint64_t step, uint32_t id, uint32_t n, uint32_t words[4]) {
     words[0] = id;
     words[1] = n;

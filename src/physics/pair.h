@@ -5,7 +5,7 @@
 
 #include "physics/form.h"
 
-/* A product that is not fused with the sum behind it: kernels with energies and without might be fused in different ways. GCC fuses those of
+/* A product that is not fused with the sum after it: kernels with energies and without might be fused in different ways. GCC fuses those of
  * the cpu alike (tests/run/test_forms.py). */
 #ifdef __CUDACC_RTC__
 #define MD_PRODUCT plain_product

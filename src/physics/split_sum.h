@@ -6,7 +6,7 @@
  * additions of such doubles are exact: any order has the same result. With at most 2^terms terms, of sizes that are 2^size on average:
  *   the first parts together are no more than 2^(terms + size), which is 2^53 quanta q0;
  *   each term leaves half a quantum q0 at most, so that the second parts are no more than 2^terms q0 / 2, which is 2^53 quanta q1;
- *   likewise the third parts. What a term loses is at most half a quantum q2.
+ *   likewise the third parts. A term loses at most half a quantum q2.
  * Sums of more or larger terms are as good as sums of doubles, and depend on the order as those do. Infinity makes NaN.
  *
  * The code relies on rounding to nearest, and on additions in the order that is written: no -ffast-math. Where a term is a product, a

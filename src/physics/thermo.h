@@ -8,7 +8,7 @@
 #include "physics/box.h"
 #include "physics/split_sum.h"
 
-/* Totals over all particles, in double precision whatever the precision of the run. */
+/* Totals over all particles, in double precision for any precision of the run. */
 typedef struct MdSums {
     double pairs;         /* number of pairs inside their cutoff: exact, so that one pair lost from a list shows */
     double potential;     /* energy of all pairs, as the deck's shift defines it */

@@ -41,7 +41,7 @@ char *md_advice_cutoffs(const MdRecord *r) {
     char *pairs = md_text_take(&text),
          *advice = md_format("cut at or inside the minimum, 2^(1/6) sigma, where they only repel: pair%s%s. For a "
                              "Lennard-Jones fluid give a "
-                             "cutoff of some 2.5 sigma: potential.pairs = %d %d %.6g %.6g %.6g%s; for repulsion alone "
+                             "cutoff of some 2.5 sigma: potential.pairs = %d %d %.6g %.6g %.6g%s; for repulsion only "
                              "potential.form = wca",
                              n > 1 ? "s" : "", pairs, first / potential->n_types + 1, first % potential->n_types + 1,
                              md_pair_scale(potential->form, pair), sigma, 2.5 * sigma, n > 1 ? " ; ..." : "");
@@ -79,10 +79,10 @@ bool md_advice_tail(const MdRecord *r, const char **note) {
 static const char units[] = "Lengths are in units of sigma: for coordinates in angstrom or nm give potential.sigma and "
                             "potential.cutoff in that unit, and a run.timestep of some 0.005 times that sigma";
 
-/* A potential energy that is larger than what the motion has. */
+/* A potential energy that is larger than the kinetic energy. */
 static bool starts_too_close(const MdThermo *first) { return first->potential > 2 * first->kinetic + 1; }
 
-/* Up to here random places find room with the default of system.min_distance, and do not start too close to each other; particles per volume. */
+/* Up to this density random atoms can be placed with the default of system.min_distance, not too close to each other; particles per volume. */
 static double most_random_density(const MdRecord *r) { return r->plan.box.dimension == 3 ? 0.85 : 0.75; }
 
 /* How atoms start further apart. */
@@ -92,13 +92,14 @@ static char *way_apart(const MdRecord *r) {
         return md_copy_text("To start further apart take system.min_distance = 0.85");
     if (r->config->system_start == MD_START_RANDOM)
         return md_format("To start further apart take system.min_distance = 0.85 and a system.density up to %g, or a "
-                         "lattice, which melts: system.start = %s with system.cells in place of system.atoms and "
+                         "lattice, which melts: system.start = %s with system.cells instead of system.atoms and "
                          "system.min_distance",
                          most_random_density(r), r->plan.box.dimension == 3 ? "fcc" : "hexagonal");
     if (r->config->system_start == MD_START_FILE && has_room)
-        return md_format("%s. Where the places need not be those of the file let them be made further apart: "
-                         "system.start = random, system.atoms = %lld and system.density = %.4g in place of the file",
-                         units, (long long)r->plan.n_atoms, r->plan.density);
+        return md_format(
+            "%s. If the positions need not be those of the file, let the program make positions further apart: "
+            "system.start = random, system.atoms = %lld and system.density = %.4g instead of the file",
+            units, (long long)r->plan.n_atoms, r->plan.density);
     if (r->config->system_start == MD_START_FILE) return md_copy_text(units);
     return md_copy_text("To start further apart take a lower system.density: a liquid has some 0.8 at a sigma of 1");
 }

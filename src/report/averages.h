@@ -1,4 +1,4 @@
-/* Averages over the second half of the thermo table, and what they are worth. */
+/* Averages over the second half of the thermo table, and their errors. */
 #ifndef MD_REPORT_AVERAGES_H
 #define MD_REPORT_AVERAGES_H
 

@@ -63,7 +63,7 @@ int md_balance_count_hosts(const MdComm *comm) {
     return n;
 }
 
-/* GPUs are told apart by their UUIDs: the number is 0 for all ranks where each sees its own GPU alone. */
+/* GPUs are told apart by their UUIDs: the number is 0 for all ranks if each sees only its own GPU. */
 static int first_on_gpu(const MdComm *comm, const MdRankGpu *gpus, int rank) {
     int first = 0;
     while (!share_a_host(comm, rank, first) || strcmp(gpus[rank].uuid, gpus[first].uuid) != 0) first++;

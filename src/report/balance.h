@@ -1,4 +1,4 @@
-/* How a run is shared out over its processes: who they are, and what each has and does of it. */
+/* How a run is divided among its processes: their hosts and GPUs, and the atoms and work of each. */
 #ifndef MD_REPORT_BALANCE_H
 #define MD_REPORT_BALANCE_H
 
@@ -44,12 +44,12 @@ void md_balance_gather(const MdComm *comm, const MdStatistics *own, MdBalance *b
 /* Hosts on which the ranks are; 1 for one process (comm NULL). */
 int md_balance_count_hosts(const MdComm *comm);
 
-/* Who the ranks are, on lines that begin with prefix, and what makes them slow; nothing for one process. config: as resolved; n_atoms:
+/* The ranks, on lines that begin with prefix, and causes of slowness; nothing for one process. config: as resolved; n_atoms:
  * of all ranks. */
 void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms,
                           const MdRankGpu *gpus);
 
-/* Ranks that share a GPU while another of their host is idle, and what to change; NULL: there are none. From md_format. */
+/* Ranks that share a GPU while another one of their host is idle, and the remedy; NULL: there are none. From md_format. */
 char *md_balance_warning(const MdComm *comm, const MdConfig *config, const MdRankGpu *gpus);
 
 /* The table of the figures; nothing for one process. */

@@ -1,5 +1,5 @@
-/* Under which conditions a loop ran and what energy it took: what the sensors found, for the report. run/REPORT.md says what
- * each key means. */
+/* The conditions and the energy of a loop, from the sensors, for the report. run/REPORT.md explains
+ * each key. */
 #ifndef MD_REPORT_CONDITIONS_H
 #define MD_REPORT_CONDITIONS_H
 

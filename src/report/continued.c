@@ -9,7 +9,7 @@ static void log_line(const MdRecord *r, const char *prefix, const char *head, co
     else md_log_wrapped(r->log, head, text);
 }
 
-/* `3 frames of run.h5`, after what stands there already. */
+/* Appends `3 frames of run.h5`. */
 static void add_frames(MdText *text, int64_t n, const char *what, const char *path) {
     if (n == 0) return;
     md_text_add(text, "%s%lld %s%s of %s", text->length ? ", " : "", (long long)n, what, n == 1 ? "" : "s", path);
@@ -23,8 +23,8 @@ static void log_dropped(const MdRecord *r, const char *prefix) {
     add_frames(&text, c->h5.n_dropped[MD_H5MD_FORCE], "frame", "its forces");
     add_frames(&text, c->n_xyz_dropped, "frame", r->files.xyz);
     char *dropped = md_text_take(&text);
-    char *line = md_format("%s: after step %lld, or at it only as the end of a run; what is due is written again",
-                           dropped, (long long)r->resume.from_step);
+    char *line = md_format("%s: after step %lld, or at it as the end of a run; due output is written again", dropped,
+                           (long long)r->resume.from_step);
     if (*dropped) log_line(r, prefix, *prefix ? "drops    " : "dropped  ", line);
     free(dropped);
     free(line);
@@ -98,6 +98,6 @@ void md_continued_write(MdJson *json, const MdRecord *r) {
     md_json_int(json, "dropped_velocity_frames", c->h5.n_dropped[MD_H5MD_VELOCITY]);
     md_json_int(json, "dropped_force_frames", c->h5.n_dropped[MD_H5MD_FORCE]);
     md_json_int(json, "dropped_xyz_frames", c->n_xyz_dropped);
-    md_json_text(json, "rewritten", why); /* null: the trajectory goes on in place */
+    md_json_text(json, "rewritten", why); /* null: the trajectory goes on in the same file */
     free(why);
 }

@@ -1,4 +1,4 @@
-/* What became of the files of a run that is resumed: frames that had to go, and a trajectory that was written anew. */
+/* Changes to the files of a resumed run: removed frames, and a rewritten trajectory. */
 #ifndef MD_REPORT_CONTINUED_H
 #define MD_REPORT_CONTINUED_H
 

@@ -1,4 +1,4 @@
-/* mdmini --device: what processor and GPUs are here, and what they allow. */
+/* mdmini --device: the processor and the GPUs of this machine, and what they support. */
 #ifndef MD_REPORT_DEVICES_H
 #define MD_REPORT_DEVICES_H
 

@@ -1,4 +1,4 @@
-/* Facts in a JSON report: what is not known is null, and the object `missing` beside the facts says why, by path
+/* Facts in a JSON report: unknown values are null, and the object `missing` beside the facts says why, by path
  * (`before.gpu.power_w`). */
 #ifndef MD_REPORT_FACTS_H
 #define MD_REPORT_FACTS_H

@@ -1,5 +1,5 @@
-/* What a stage has achieved: its time against the bytes and operations that the variants table says it takes. The bytes
- * and operations are a model, explained where each table stands; the time is measured. */
+/* The throughput of a stage: the bytes and operations of the variants table over its time. The bytes
+ * and operations are a model, explained at each table; the time is measured. */
 #ifndef MD_REPORT_FIGURES_H
 #define MD_REPORT_FIGURES_H
 
@@ -17,8 +17,8 @@ MdFigures md_figures_of_work(MdWork work, double seconds);
 MdFigures md_figures_of_stage(const MdBackendOps *ops, const MdConfig *config, const MdStageTime *stage, double n_atoms,
                               double n_entries);
 
-/* Adds to the stages those that no clock belongs to (memory, launch) but that have switches, too: no calls, seconds NaN. Without
- * several ranks no switch of halos has run. */
+/* Adds the stages that have switches but no clock (memory, launch): no calls, seconds NaN. With one rank no switch of halos
+ * has run. */
 void md_figures_complete(MdStatistics *statistics, const MdBackendOps *ops, const MdConfig *config,
                          const MdConfig *asked, bool has_ranks);
 

@@ -1,4 +1,4 @@
-/* What the program says of itself: --help, --version, --list-variants. */
+/* --help, --version, --list-variants. */
 #ifndef MD_REPORT_LISTING_H
 #define MD_REPORT_LISTING_H
 

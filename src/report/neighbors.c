@@ -24,7 +24,7 @@ static void write_rows(FILE *file, const MdRows *rows, const MdSystem *system) {
     fprintf(file, "# neighbours within the cutoff at the first step: i count j1 j2 ...; ids from 0\n");
     fprintf(file, "# %lld atoms\n", (long long)rows->n_atoms);
     for (int64_t i = 0; i < rows->n_atoms; i++) {
-        /* The row keeps what is inside the cutoff, at its front. */
+        /* Compacts the row to the atoms inside the cutoff. */
         int32_t *row = rows->ids + rows->offsets[i];
         int64_t length = rows->offsets[i + 1] - rows->offsets[i], n = 0;
         for (int64_t k = 0; k < length; k++)

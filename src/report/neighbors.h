@@ -5,7 +5,7 @@
 #include "backend/backend.h"
 
 /* One line for each atom, `i count j1 j2 ...`: ids from 0, rows sorted, the plain cutoff of each pair of types (no
- * skin), after two comment lines. Taken from the backend's own list at the places of system. MD_ERROR_OUTPUT when the
+ * skin), after two comment lines. Taken from the backend's own list at the positions of system. MD_ERROR_OUTPUT when the
  * file cannot be written. */
 MdStatus md_neighbors_write(const char *path, const MdBackendOps *ops, void *context, const MdSystem *system,
                             MdErrors *errors);

@@ -2,15 +2,15 @@
 
 #include <math.h>
 
-/* A writer that writes for so much of the loop is what the steps wait for. */
+/* If the writer writes for this share of the loop, the steps wait for it. */
 static const double busy_share = 0.9;
 
 typedef struct Overlap {
     double lost_s;                              /* that the thread of the steps spent with output */
     double waited_s;                            /* of that in waits for copies and files */
     double work_s;                              /* copies and files took */
-    double hidden;                              /* share of the work that nobody waited for; NaN: there was none */
-    double frame_bytes_per_s, file_bytes_per_s; /* of numbers, and of what they are in the files; NaN: no frames */
+    double hidden;                              /* share of the work that the steps did not wait for; NaN: no work */
+    double frame_bytes_per_s, file_bytes_per_s; /* of numbers, and of their form in the files; NaN: no frames */
     bool at_file_speed;                         /* the files are the slowest part of the run */
     uint64_t slots_bytes;                       /* of the host, at most in use for frames on their way */
     MdRingSpec ring;

@@ -1,4 +1,4 @@
-/* What output cost the steps, and how much of its work they did not notice. */
+/* The cost of output for the steps, and the share of its work that overlapped with them. */
 #ifndef MD_REPORT_OVERLAP_H
 #define MD_REPORT_OVERLAP_H
 

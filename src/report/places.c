@@ -6,10 +6,10 @@
 #include "base/memory.h"
 #include "report/tolerance.h"
 
-/* Said from this share of what is refused on. */
+/* The warning begins at this share of the limit. */
 static const double worth_a_word = 0.2;
 
-/* How coarse places are, as a share of what is refused. */
+/* The resolution of positions, as a share of the limit. */
 static double coarseness(const MdRecord *r, const MdBackendOps *ops, int precision, double extent) {
     MdConfig config = *r->config;
     config.run_precision = precision;
@@ -17,7 +17,7 @@ static double coarseness(const MdRecord *r, const MdBackendOps *ops, int precisi
     return rounding / md_tolerance_rounding(&r->plan.potential);
 }
 
-/* What rounds a position in a step, as a share of what is said. */
+/* The rounding of a position in a step, as a share of the warning's limit. */
 static double step_rounding(const MdRecord *r, const MdBackendOps *ops, int precision, double extent) {
     MdConfig config = *r->config;
     config.run_precision = precision;
@@ -35,7 +35,7 @@ static void add_way(MdText *ways, bool serves, const char *way) {
     if (serves) md_text_add(ways, "%s%s", ways->length ? ", or " : ": take ", way);
 }
 
-/* Of precision, backend and origin what would leave nothing to say: less than `least`. */
+/* A remedy among precision, backend and origin: one that brings the share below `least`. */
 static char *find_ways(const MdRecord *r, Measure measure, double least) {
     const MdBox *box = &r->plan.box;
     const int precision = r->config->run_precision;

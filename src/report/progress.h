@@ -24,7 +24,7 @@ void md_progress_destroy(MdProgress *progress); /* accepts NULL; takes the bar a
  * steps as take about a tenth of the time between two displays. */
 void md_progress_update(MdProgress *progress, int64_t step);
 
-/* Takes the bar away, so that lines can be written in its place, and keeps it away until resume; the next update that is
+/* Removes the bar, so that lines can be written, until resume; the next update that is
  * due draws it again. For any thread. Accept NULL. */
 void md_progress_pause(MdProgress *progress);
 void md_progress_resume(MdProgress *progress);

@@ -13,7 +13,7 @@
 #include "report/conditions.h"
 #include "report/facts.h"
 
-/* What batch systems tell of the job. */
+/* Environment variables of batch systems about the job. */
 static const char *const job_variables[] = {"SLURM_JOB_ID",        "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID",
                                             "SLURM_RESTART_COUNT", "PBS_JOBID",          "PBS_ARRAY_INDEX",
                                             "LSB_JOBID",           "LSB_JOBINDEX"};
@@ -67,7 +67,7 @@ static void write_hash(MdFacts *facts, const char *key, const MdDeckHash *hash) 
     else md_json_text(facts->json, key, digits);
 }
 
-/* The keys that are in the one, and those that are not in the other: the shorter lists. */
+/* The keys that are in the one, and the keys that are not in the other: the shorter lists. */
 static void write_deck(MdFacts *facts, const MdDeck *deck) {
     if (!deck) {
         md_facts_lack(facts, "deck_hash", "the result comes from no deck");

@@ -1,5 +1,5 @@
-/* What a run knows of itself: what was asked, what was planned, what came of it. The simulation fills it, the reports
- * read it; neither knows the other. */
+/* The record of a run: its request, its plan, its results. The simulation fills it, the reports
+ * read it; neither includes the other. */
 #ifndef MD_REPORT_RECORD_H
 #define MD_REPORT_RECORD_H
 
@@ -22,7 +22,7 @@ typedef struct MdSession {
 
 enum { MD_MAX_SESSIONS = 1024 }; /* later ones are added to the last */
 
-/* What joins the processes of a run. */
+/* The message library of a run. */
 typedef struct MdResume {
     char run_id[24];                  /* of the run from its very start, 16 digits */
     const char *from;                 /* the restart file; NULL: this process began the run */
@@ -32,11 +32,11 @@ typedef struct MdResume {
     MdStatistics before;              /* counts of the processes before; no times */
     int64_t n_frames, n_xyz_frames;   /* in the files, of steps up to that of the restart file */
     int64_t n_missing, n_xyz_missing; /* frames due up to that step that were not in the files then */
-    MdTrajectoryContinued continued;  /* what became of these files */
+    MdTrajectoryContinued continued;  /* the changes to these files */
     bool list_verified;               /* the list was made for the verification: a run that goes on has another */
     bool same_list;                   /* backend and switches are those of before: the list goes on as it was */
     char *difference;                 /* why bits are not as if it had never stopped, from malloc; NULL: they are */
-    const char *stopped;              /* what ended this process early: SIGTERM, ...; NULL: nothing */
+    const char *stopped;              /* the cause of an early end: SIGTERM, ...; NULL: none */
     bool reported;                    /* the report of all its steps is there, and stays unless something fails now */
     bool file_valid;                  /* files.restart is of this run */
     bool frames_lost;                 /* and frames before it may be missing in the files */
@@ -46,7 +46,7 @@ typedef struct MdResume {
     double seconds, longest_seconds;  /* that writing them took; the longest */
 } MdResume;
 
-/* Threads in lockstep on fewer processors than they are: they take turns, and each waits for those that are not running. */
+/* More threads in lockstep than processors: they take turns, and each waits for threads that are not running. */
 typedef struct MdCrowd {
     int n_processes, n_threads, n_processors;
 } MdCrowd;
@@ -63,10 +63,10 @@ typedef struct MdRecord {
     /* known after planning: nothing large is allocated yet and no file touched */
     MdSystemPlan plan;
     const MdBackendOps *ops;
-    bool lacking[MD_N_OPTIONS]; /* switches of stages that the backend does not have, and what needs another backend */
+    bool lacking[MD_N_OPTIONS]; /* switches of missing stages, and keys that need another backend */
     MdMachine machine;
     MdCrowd crowd;          /* the worst of all hosts; no threads: none is crowded */
-    int n_in_group;         /* of several processes those that share the quota of this one's control group */
+    int n_in_group;         /* of several processes: how many share the quota of this one's control group */
     MdMemory memory;        /* announced, for this process */
     uint64_t host_of_ranks; /* main memory of all processes of this host */
     MdFiles files;
@@ -87,12 +87,12 @@ typedef struct MdRecord {
     MdVerification verification;
     MdTail tail;      /* of the system, once it is made */
     int64_t step;     /* the last one completed */
-    bool files_ready; /* what was in the way is moved, the log is open: the report may write */
+    bool files_ready; /* existing files are moved, the log is open: the report may write */
     double setup_seconds, loop_seconds, verify_seconds;
     MdRandomCost random;          /* of the start, within the set-up */
-    MdPipelineStatistics written; /* rows and frames of the loop alone */
-    MdStatistics statistics;      /* of the loop alone, and of this process */
-    MdBalance balance;            /* of the loop alone, over several processes */
+    MdPipelineStatistics written; /* rows and frames of the loop only */
+    MdStatistics statistics;      /* of the loop only, and of this process */
+    MdBalance balance;            /* of the loop only, over several processes */
     MdCounters counters;          /* of the last configuration, where they were asked for */
     bool counted;
 } MdRecord;

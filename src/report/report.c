@@ -81,7 +81,7 @@ static char *threads_origin(const MdRecord *r) {
     return md_copy_text(getenv("OMP_NUM_THREADS") ? " (OMP_NUM_THREADS)" : "");
 }
 
-/* Threads on fewer processors than they are, by affinity or by the places of OpenMP, and under the quota of a control group. */
+/* More threads than processors, by affinity or by the places of OpenMP, or by the quota of a control group. */
 static void warn_of_threads(MdRecord *r, const char *prefix) {
     static const char *const placing[] = {"OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
     const MdCrowd *crowd = &r->crowd;
@@ -151,7 +151,7 @@ static void log_tail(MdRecord *r) {
     free(text);
 }
 
-/* What runs where; each line begins with prefix. */
+/* Backend, device and processes; each line begins with prefix. */
 static void log_setup(MdRecord *r, const char *prefix) {
     const MdVersion *version = md_version();
     const MdBox *box = &r->plan.box;
@@ -229,11 +229,11 @@ void md_report_plan(MdRecord *r) {
     md_log(r->log, "\n# checked: %s; nothing was run and nothing was written\n",
            r->no_gpu ? "all that can be told without a GPU" : "the deck can run here");
     if (r->no_gpu) {
-        md_log(r->log, "# NOT checked: whether a GPU has what the switches need, and the memory that the run takes;\n");
-        log_options(r, "# ", "nor what these become, which are auto:", is_open);
+        md_log(r->log, "# NOT checked: whether a GPU supports the switches, and the memory that the run takes;\n");
+        log_options(r, "# ", "nor the choices for these keys, which are auto:", is_open);
     }
     if (r->config->system_start == MD_START_RANDOM)
-        md_log(r->log, "# whether random places are found for all atoms is seen when it runs\n");
+        md_log(r->log, "# only the run shows whether all atoms can be placed at random\n");
 }
 
 static void log_heading(MdRecord *r) {
@@ -346,7 +346,7 @@ static void log_verification(MdRecord *r) {
     warn_of(r, "", note);
 }
 
-/* What is lost of the files although all was written: the status that takes the place of `status`. */
+/* Files that were lost after all was written: the status that replaces `status`. */
 static MdStatus find_lost(MdRecord *r, MdStatus status) {
     if (status == MD_ERROR_OUTPUT) return status; /* told already */
     const MdStatus held = md_files_check_held(&r->files, r->errors);
@@ -380,7 +380,7 @@ static void log_extension(MdRecord *r, const char *file) {
                md_deck_origin(r->deck, MD_OPTION_restart_every));
 }
 
-/* What is to be done after an early end. */
+/* How to continue after an early end. */
 static void log_stop(MdRecord *r, MdStatus status) {
     const MdResume *resume = &r->resume;
     char *file = md_shell_path(r->files.restart);

@@ -1,4 +1,4 @@
-/* What a run tells: the log's head, thermo table, timing table and verdict, and NAME.json. */
+/* The output of a run for its user: the log's head, thermo table, timing table and verdict, and NAME.json. */
 #ifndef MD_REPORT_REPORT_H
 #define MD_REPORT_REPORT_H
 
@@ -13,8 +13,8 @@ void md_report_head(MdRecord *record);
 /* One line of the thermo table; the first, of step 0, comes with the heading. */
 void md_report_thermo(MdRecord *record, const MdThermo *row);
 
-/* After the run: timings, verification, verdict, files; writes NAME.json. What went wrong with the physics
- * or with the log goes into the errors of the record. */
+/* After the run: timings, verification, verdict, files; writes NAME.json. Failures of the physics
+ * or of the log go into the errors of the record. */
 void md_report_run(MdRecord *record, MdStatus status);
 
 #endif

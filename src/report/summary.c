@@ -18,7 +18,7 @@
 static void write_last_row(MdJson *json, const MdHistory *history) {
     if (history->n == 0) return;
     const MdThermo *t = &history->rows[history->n - 1];
-    md_json_int(json, "thermo_step", t->step); /* of the values that follow; n_steps but for an early end */
+    md_json_int(json, "thermo_step", t->step); /* of the following values; n_steps, except after an early end */
     md_json_real(json, "potential_energy_per_atom", t->potential);
     md_json_real(json, "pairs_per_atom", t->pairs);
     md_json_real(json, "kinetic_energy_per_atom", t->kinetic);
@@ -78,7 +78,7 @@ static void write_stages(MdJson *json, const MdRecord *r) {
         md_json_text(json, "ran", stage->ran);
         md_json_int(json, "calls", stage->calls);
         md_json_int(json, "calls_replayed", stage->replayed);
-        md_json_int(json, "calls_alone", stage->alone); /* of both: on a GPU the first, and those that made a graph */
+        md_json_int(json, "calls_alone", stage->alone); /* on a GPU also: the first, and steps that made a graph */
         md_json_real(json, "seconds_alone", stage->alone_s);
         md_json_real(json, "seconds", stage->seconds);
         md_json_real(json, "share", stage->seconds / r->loop_seconds);
@@ -119,7 +119,7 @@ bool md_record_has_for_ranks(const MdRecord *r, int option) {
            md_deck_layer(r->deck, option) > (md_deck_before(r->deck) ? 1 : 0); /* that of a restart file has all */
 }
 
-/* What the deck gives in vain, and what, given or not, did nothing in the loop. */
+/* Keys of the deck without effect, and switches, given or not, that did nothing in the loop. */
 static void write_unused(MdJson *json, const MdRecord *r) {
     md_json_begin_array(json, "unused_switches");
     for (int k = 0; k < MD_N_OPTIONS; k++)
@@ -139,7 +139,7 @@ static void write_choices(MdJson *json, const MdChoices *choices) {
     }
 }
 
-/* What a backend does not count is left out. */
+/* Figures that a backend does not count are left out. */
 static void write_counter(MdJson *json, const char *key, int64_t value) {
     if (value >= 0) md_json_int(json, key, value);
 }

@@ -78,7 +78,7 @@ static void log_stages(MdRecord *r) {
     free(place);
 }
 
-/* --- what ran ------------------------------------------------------------------------------------------------------ */
+/* --- stages that ran ----------------------------------------------------------------------------------------------- */
 
 /* The value of `key=` (n bytes) among the words of text; NULL when it is not there. *length: of the value. */
 static const char *find_value(const char *text, const char *key, size_t n, size_t *length) {
@@ -90,7 +90,7 @@ static const char *find_value(const char *text, const char *key, size_t n, size_
     return NULL;
 }
 
-/* The switches of a stage; behind a value, what was asked for where that was another. */
+/* The switches of a stage; after a value the requested one, if it differs. */
 static void log_switches(MdRecord *r, const MdStageTime *stage) {
     char head[32];
     MdText text = {0};
@@ -139,10 +139,11 @@ static void log_kernels(MdRecord *r) {
                100 * kernel->occupancy, (long long)kernel->launches, kernel->limited_by);
     }
     if (any)
-        md_log(r->log, "shared: bytes of a block; spilled: bytes of local memory of a thread, stack included; "
-                       "occupancy: theoretical;\n"
-                       "limited by: of what a multiprocessor has no more for another block; full: all its threads are "
-                       "taken\n");
+        md_log(r->log,
+               "shared: bytes of a block; spilled: bytes of local memory of a thread, stack included; "
+               "occupancy: theoretical;\n"
+               "limited by: the resource that a multiprocessor lacks for another block; full: all its threads are "
+               "taken\n");
 }
 
 /* --- work that was counted ------------------------------------------------------------------------------------------ */
@@ -212,7 +213,7 @@ static void log_barriers(MdRecord *r) {
     if (r->statistics.n_grid_barriers > 0)
         md_log(r->log,
                "barrier   launch.barrier = local: %lld batches of steps used the barrier of the grid: a brick had no "
-               "atom in the halo of one beside it, was too large for a block to hold, or had no block of its own\n",
+               "atom in the halo of one beside it, was too large for a block to hold, or shared a block\n",
                (long long)r->statistics.n_grid_barriers);
     if (r->statistics.n_rolled_back > 0)
         md_log(r->log,

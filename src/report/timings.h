@@ -1,4 +1,4 @@
-/* Where the time of a run went: stages, kernels, what `auto` became, and the work that was counted. */
+/* The timings of a run: stages, kernels, the choices of `auto`, and the counted work. */
 #ifndef MD_REPORT_TIMINGS_H
 #define MD_REPORT_TIMINGS_H
 

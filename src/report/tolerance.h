@@ -2,8 +2,8 @@
  *
  * u is the unit roundoff of the pair arithmetic (2^-24 or 2^-53). The r^-12 part of
  * a pair force, built from products of rounded factors, carries up to 48 u; a row adds its terms one after the other,
- * each addition rounding once (Higham 2002, section 4.2). What that
- * means for each force and each sum follows from the pairs themselves: md_reference_bounds. */
+ * each addition rounding once (Higham 2002, section 4.2). The
+ * bound for each force and each sum follows from the pairs: md_reference_bounds. */
 #ifndef MD_REPORT_TOLERANCE_H
 #define MD_REPORT_TOLERANCE_H
 
@@ -19,7 +19,7 @@ static inline double md_tolerance_unit(int precision) {
 }
 
 /* Relative error of a sum over a row of `terms` pairs. Both sides round, so the reference's own error is added. A fast
- * reciprocal of r^2 is off by up to 6 u in place of 2 u, and enters by its sixth power. */
+ * reciprocal of r^2 is off by up to 6 u instead of 2 u, and enters by its sixth power. */
 static inline double md_tolerance_roundoff(const MdConfig *config, double terms) {
     double fast = config->force_arithmetic == MD_ARITHMETIC_FAST ? 24 : 0;
     return (48 + fast + terms) * (md_tolerance_unit(config->run_precision) + DBL_EPSILON / 2);
@@ -34,8 +34,8 @@ static inline double md_tolerance_thread_way(const MdConfig *config, int64_t n_a
     return config->force_kernel == MD_KERNEL_BRICK ? row * (1 + of_block / (threads > 0 ? threads : 32)) : row;
 }
 
-/* What adding up n_atoms values may lose, as a share of the sum of their sizes. Each addition on the way of a value rounds,
- * and equal numbers, as a crystal has them, round alike (Higham 2002, section 4.2). The longest way to the sum of a block is that
+/* The rounding error of a sum of n_atoms values, as a share of the sum of their sizes. Each addition on the path of a value rounds,
+ * and equal numbers, as in a crystal, round alike (Higham 2002, section 4.2). The longest path to the sum of a block is
  * through a thread, which may have one in 32,768 of all atoms (1,024 blocks of 32 that share them), and a tree over 1,024
  * threads or over all blocks; that may round in single precision, at u. Compensated, a value is rounded once and the
  * result once, to first order (section 4.3). Sums of blocks, of 32 threads at least, are added in double. */
@@ -70,9 +70,9 @@ static inline double md_tolerance_rounding(const MdPotential *potential) {
 /* Share of the step that an atom of thermal speed makes along an axis, up to which rounding its position may change it. */
 static const double md_tolerance_step_share = 0.05;
 
-/* What rounding may take from each step of an atom, sigma. An atom that is slow for its position is rounded alike at each step,
- * for as long as its velocity stays what it is: to the end of the run, or a part of an oscillation in its surroundings
- * (Einstein frequency). What comes together then may not be more than what a position may be off by. curvature: as below; step: how
+/* The limit of the rounding error of an atom's displacement in a step, sigma. A slow atom far from the origin is rounded alike at
+ * each step while its velocity stays the same: to the end of the run, or for a part of an oscillation in its surroundings
+ * (Einstein frequency). The sum of these errors may not exceed the allowed error of a position. curvature: as below; step: how
  * many have been made. */
 static inline double md_tolerance_step_loss(const MdConfig *config, const MdSystem *system, double curvature,
                                             int64_t step) {
@@ -103,7 +103,7 @@ static inline double md_tolerance_drift(const MdConfig *config) {
     return config->neighbor_rebuild == MD_REBUILD_EVERY ? limit + 1e-6 : limit;
 }
 
-/* What the time step may do to the energy, epsilon per particle, beyond a drift. `row` holds the largest temperature,
+/* The error of the energy by the time step, epsilon per particle, beyond a drift. `row` holds the largest temperature,
  * fluctuation, heat and pairs of the samples of a run, and its length in time; curvature is that of the reference, per
  * particle.
  *
@@ -142,8 +142,8 @@ static inline double md_tolerance_time_step(const MdThermo *row, double curvatur
     return fmin(shadow + 6 * collision / sqrt(n), 0.02 * scale) + row->fluctuation / 24 + 6 * crossing / sqrt(n);
 }
 
-/* The share by which the temperature of the velocities is below that of the places, (w dt)^2 / 4 as above. The energy that is
- * conserved does not show it: pressure and energies are those of the higher temperature. Of a warning: above half of the
+/* The share by which the temperature of the velocities is below that of the positions, (w dt)^2 / 4 as above. The conserved energy
+ * does not show it: pressure and energies are those of the higher temperature. The warning begins at half of the
  * 2 % that the energy is allowed. */
 static inline double md_tolerance_temperature_error(double curvature, int dimension, double timestep) {
     return timestep * timestep * fmax(curvature, 0) / dimension / 4;
@@ -159,8 +159,8 @@ static inline double md_tolerance_alike(double apart, double resolution) {
     return apart > resolution ? sqrt(resolution / apart) : 1;
 }
 
-/* What rounding the positions after a step does to the energy, epsilon per particle, in single precision: each coordinate
- * moves by up to the resolution against its force. Roundings are independent, so that this grows with the root of the
+/* The error of the energy by rounding positions after each step, epsilon per particle, in single precision: each coordinate
+ * moves by up to the resolution against its force. Roundings are independent, so this grows with the root of the
  * steps; six standard deviations (Hoeffding). `row` as above; mass: the largest. */
 static inline double md_tolerance_kick(const MdConfig *config, const MdThermo *row, double resolution, double mass,
                                        int64_t n_atoms) {
@@ -172,9 +172,9 @@ static inline double md_tolerance_kick(const MdConfig *config, const MdThermo *r
  * sizes of the forces of the pairs of a particle, summed, mean; mass: the largest.
  *
  * Each step rounds each velocity (u |v|) and the two forces of a pair apart (bounded by the roundoff of a row); the forces of a
- * crystal at rest cancel, their roundings do not. Of those that are independent the sum grows with the root of the steps.
- * Forces of places that stay the same round the same way again: steps count one by one until the particles have moved by as much
- * as a distance is rounded. */
+ * crystal at rest cancel, their roundings do not. The sum of independent roundings grows with the root of the steps.
+ * Forces at the same positions round the same way again: errors add linearly until the particles have moved by more
+ * than the rounding of a distance. */
 static inline double md_tolerance_momentum(const MdConfig *config, const MdThermo *row, double force, double mass,
                                            const MdSystem *system) {
     const double speed = sqrt(3 * row->temperature * mass), dt = config->run_timestep, steps = row->time / dt + 1;
@@ -185,8 +185,8 @@ static inline double md_tolerance_momentum(const MdConfig *config, const MdTherm
            speed * md_tolerance_accumulate(config, system->n_atoms);
 }
 
-/* The error of a time step cannot be allowed more than this, epsilon per particle: what is above is no error any more, and
- * a run that has gone wrong may not set its own limit. A twentieth of the energies that the run began with. */
+/* The largest allowed error of a time step, epsilon per particle: a failed run must not raise its own limit.
+ * A twentieth of the energies that the run began with. */
 static inline double md_tolerance_energy_cap(const MdThermo *first, double epsilon) {
     return 0.05 * (epsilon + first->kinetic + fabs(first->conserved));
 }

@@ -50,7 +50,7 @@ static double largest_of_all(const MdComm *comm, double value) {
     return values[1] > 0 ? (double)NAN : values[0];
 }
 
-/* The largest error of a force component, in units of its own bound; NaN when any of the numbers is not finite. */
+/* The largest error of a force component, in units of its bound; NaN when any of the numbers is not finite. */
 static double worst_force(const MdSystem *system, const double *force, const double *expected, const double *bound) {
     double worst = 0;
     for (int64_t i = 0; i < system->n_own; i++)
@@ -78,8 +78,8 @@ static void add_force_check(MdVerification *verification, const char *name, int6
     verification->checks[verification->n_checks - 1].rms = rms_force(system, force, expected);
 }
 
-/* Where atoms are: the largest coordinate or periodic edge; the longest stretch between atoms along an open axis; and what of
- * both places may be measured from that are far apart from the atoms of a pair: a brick of a wide open box. */
+/* Where atoms are: the largest coordinate or periodic edge; the longest distance of atoms along an open axis; and the part
+ * of both that an origin of positions may be away from the atoms of a pair: a brick of a wide open box. */
 typedef struct Room {
     double extent, spread, wide;
 } Room;
@@ -117,13 +117,13 @@ static double places_off(const MdSystem *system, const double *position) {
 uint64_t md_verify_bytes(const MdSystemPlan *plan) {
     const uint64_t n_own = (uint64_t)md_comm_block_size(plan->comm, plan->n_atoms),
                    n_here = (uint64_t)md_slab_most(plan, 1.05 * plan->potential.cutoff_max);
-    /* five arrays of its own (13 doubles an atom); the reference's cells: place, number, cell and bucket of an atom, and
-     * the buckets, between one and two an atom; of several processes what is sent and received, or forces of a slab */
+    /* five arrays (13 doubles an atom); the reference's cells: position, number, cell and bucket of an atom, and
+     * the buckets, between one and two an atom; of several processes the messages, or the forces of a slab */
     return n_own * 13 * sizeof(double) + n_here * (4 * sizeof(double) + 7 * sizeof(int64_t) + 2 * sizeof(bool)) +
            (plan->comm ? n_here * 12 * sizeof(double) : 0);
 }
 
-/* What a check compares: places and forces of the atoms of this process, and the totals. */
+/* The data of a check: positions and forces of the atoms of this process, and the totals. */
 typedef struct Measured {
     double *position, *force[2]; /* [n_own][3], as in the system; force[1] with energy */
     MdSums sums;
@@ -157,19 +157,19 @@ static MdStatus compare(MdVerification *verification, const MdBackendOps *ops, c
     MdSums reference, limits;
     MdReferenceScales scales;
     md_reference_forces(system, position, expected, &reference);
-    /* A kernel without a list adds what is inside the cutoff only. */
+    /* A kernel without a list adds only pairs inside the cutoff. */
     const double row = isfinite(measured->row) ? measured->row : 2 * reference.pairs / n;
     const double roundoff = md_tolerance_roundoff(config, row),
                  accumulate = md_tolerance_accumulate(config, system->n_atoms);
     const double shake = md_tolerance_shake(config->run_precision);
     const Room room = measure_room(system, position, config);
     md_reference_bounds(system, position, roundoff, accumulate, shake, room.wide, bound, &limits, &scales);
-    /* It has broken off where a signal has come, which one process alone may have got. */
+    /* It stopped because of a signal, which perhaps only one process got. */
     const int signal = (int)largest_of_all(system->comm, md_stop_signal());
     const bool is_stopped = signal > 0;
     if (is_stopped) md_stop_request(signal);
     if (!is_stopped) {
-        /* The size of the potential energy is no more than its bound over what multiplies it there. */
+        /* The size of the potential energy is at most its bound divided by the factor there. */
         verification->accumulated =
             fmax(verification->accumulated, accumulate * limits.potential / (roundoff + accumulate) / n);
         verification->curvature = fmax(verification->curvature, scales.curvature / n);
@@ -290,7 +290,7 @@ MdStatus md_verify_motion(MdVerification *verification, const MdBackendOps *ops,
     return status;
 }
 
-/* What rounding does to the potential energy of the rows of a run. */
+/* The rounding error of the potential energy of the rows of a run. */
 typedef struct Rounding {
     double resolution; /* of distances, sigma: the most that one is rounded by */
     double known;      /* error of the first step and of the last, as their checks found it, per particle */
@@ -322,7 +322,7 @@ static double amplitude(const MdThermo *row, double mass, double curvature, int 
     return curvature > 0 ? sqrt(row->temperature / mass * dimension / curvature) : INFINITY;
 }
 
-/* The largest of what the limits depend on, over all rows. */
+/* The largest value of each quantity that the limits depend on, over all rows. */
 static MdThermo largest_of(const MdHistory *history, const MdThermo *end) {
     MdThermo largest = *end;
     largest.time = end->time - history->rows[0].time;

@@ -1,7 +1,7 @@
 /* How a run judges itself.
  *
  * At the first and the last step the backend's forces (force-only path and force-and-energy path), energy and virial
- * are compared with the double-precision reference at the same places. From the last step one more is made, and the atoms must move
+ * are compared with the double-precision reference at the same positions. One more step is made after the last one, and the atoms must move
  * by velocity times time step. Over the run the conserved energy and
  * the total momentum must stay within limits that follow from time step, precision and length (tolerance.h). */
 #ifndef MD_REPORT_VERIFY_H
@@ -34,9 +34,9 @@ typedef struct MdVerification {
 
 enum { MD_VERIFICATION_SAVED_BYTES = offsetof(MdVerification, curvature_at_end) };
 
-/* Compares the backend with the reference at the places where it stands. Leaves forces and energies of these places.
- * MD_STOPPED, and no check made, when a stop was asked for meanwhile (base/stop.h). Collective: each process judges a
- * part, and all come to the same. */
+/* Compares the backend with the reference at the current positions. Leaves their forces and energies.
+ * MD_STOPPED, without a check, if a stop was requested meanwhile (base/stop.h). Collective: each process judges a
+ * part, and all get the same result. */
 MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
                           const MdConfig *config, int64_t step);
 
@@ -47,7 +47,7 @@ MdStatus md_verify_motion(MdVerification *verification, const MdBackendOps *ops,
 
 /* Judges conservation over the rows of a run and at its end. end: the row of the last step, made from a list that was
  * just built: a run that went on with a stale list conserves the energy of that list, and the true one shows here. With
- * neighbor.rebuild = every some pairs may be missed by the choice of the deck; the limit allows for what the benchmark's
+ * neighbor.rebuild = every some pairs may be missed by the choice of the deck; the limit allows for the pairs that the benchmark's
  * own rule misses. */
 void md_verify_conservation(MdVerification *verification, const MdHistory *history, const MdThermo *end,
                             const MdSystem *system, const MdConfig *config);

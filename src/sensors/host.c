@@ -128,7 +128,7 @@ MdHostCaches md_host_caches(void) {
     return caches;
 }
 
-/* Where there is no cpufreq; in a virtual machine it is what the host has told. */
+/* Where there is no cpufreq; in a virtual machine it is the value that the host gives. */
 static MdReading read_cpuinfo_mhz(void) {
     double sum = 0, value;
     int n = 0;

@@ -110,7 +110,7 @@ static const char *obstacle(const MdNvml *nvml, int function) {
 /* The forms of functions that give a number, by the types above. */
 typedef enum Form { NUMBER, NUMBER_OF, LONG, MODES, ERRORS } Form;
 
-/* what: which clock, sensor or kind of errors, for the forms that have several. */
+/* what: the clock, sensor or kind of errors, for functions that have several. */
 static MdReading ask(const MdNvml *nvml, int function, Form form, int what, double unit) {
     const Function call = nvml->function[function];
     const char *why = obstacle(nvml, function);
@@ -173,7 +173,7 @@ MdGpuPulse md_nvml_pulse(const MdNvml *nvml) {
                         .throttle = ask(nvml, throttle, LONG, 0, 1)};
 }
 
-/* The processes of the device; those that find no room are counted by the library. */
+/* The processes of the device; the library counts those that do not fit the array. */
 enum { MAX_PROCESSES = 256 };
 
 static void lack_processes(MdGpuState *state, const char *why) {
@@ -247,7 +247,7 @@ static const char *load(MdNvml *nvml) {
 }
 
 /* Under CUDA_VISIBLE_DEVICES the numbers of CUDA and NVML differ, and so do the orders of the two. An instance of a GPU (MIG) has
- * a UUID of its own and the bus id of the whole. */
+ * its own UUID and the bus id of the whole GPU. */
 static const char *find_device(MdNvml *nvml, const char *uuid, const char *bus_id) {
     int code = 6;
     if (!nvml->function[F_BY_UUID] && !nvml->function[F_BY_BUS]) return lacks[F_BY_UUID];

@@ -1,15 +1,14 @@
-/* What the driver's management library (NVML, libnvidia-ml.so.1) says of one GPU. The library is looked for when the
- * program runs and is part of the driver; nothing of it is needed to build. Functions and numbers as in the NVML API Reference
+/* One GPU's readings from the driver's management library (NVML, libnvidia-ml.so.1). The library is part of the driver, and
+ * is loaded when the program runs; the build does not need it. Functions and numbers as in the NVML API Reference
  * Guide (docs.nvidia.com/deploy/nvml-api). */
 #ifndef MD_SENSORS_NVML_H
 #define MD_SENSORS_NVML_H
-
 
 #include "sensors/reading.h"
 
 typedef struct MdNvml MdNvml;
 
-/* What does not change during a run. */
+/* Properties that do not change during a run. */
 typedef struct MdGpuFacts {
     const char *missing;                 /* why nothing of the GPU is known; NULL: it is asked */
     MdReadText name, uuid, driver, nvml; /* driver: `580.65.06`; nvml: version of the library */
@@ -18,7 +17,7 @@ typedef struct MdGpuFacts {
     MdReading sm_mhz_max, memory_mhz_max;
 } MdGpuFacts;
 
-/* What a few cheap questions tell while it computes. */
+/* Cheap readings while the GPU computes. */
 typedef struct MdGpuPulse {
     MdReading sm_mhz, memory_mhz, temperature_c, power_w;
     MdReading energy_j; /* since the driver was loaded */
@@ -35,13 +34,13 @@ typedef struct MdGpuState {
 /* Why clocks are not as high as they could be; NULL ends the list. */
 enum { MD_GPU_N_THROTTLE = 9 };
 const char *md_gpu_throttle_name(int bit);
-/* Bits of what holds a busy GPU back unasked: power, heat, the board. (Idle clocks and clocks that somebody has set do not.) */
+/* Bits of the reasons that throttle a busy GPU: power, heat, the board. (Not: idle clocks, and clocks set by a user.) */
 #define MD_GPU_HELD_BACK 0xfcu
 
 /* Opens the library and finds the GPU by its UUID (`GPU-...`), else by its PCI bus id. Takes some 20 ms where there is a
- * driver. Never NULL: what fails is the reason of every reading. */
+ * driver. Never NULL: a failure is the reason of every missing reading. */
 MdNvml *md_nvml_open(const char *uuid, const char *bus_id);
-/* In its place: why (a text that stays) is the reason of every reading. */
+/* The same without a GPU: why (a text that stays) is the reason of every missing reading. */
 MdNvml *md_nvml_absent(const char *why);
 void md_nvml_close(MdNvml *nvml); /* accepts NULL */
 

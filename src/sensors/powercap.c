@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No processor takes more; what looks like more is a counter that was set back. */
+/* No processor takes more; a larger value means that the counter was reset. */
 static const double most_watts = 2000;
 
 /* The first line of FOLDER/ZONE/NAME; 0, or why it cannot be read. */
@@ -34,7 +34,7 @@ static bool read_number(const char *path, uint64_t *value) {
 /* intel-rapl:0, of a package, and intel-rapl:0:2, of a part of it. Others hold limits, or show the same again. */
 static int is_zone(const struct dirent *entry) { return strncmp(entry->d_name, "intel-rapl:", 11) == 0; }
 
-/* The parts of a package are in its figure, but for the memory. */
+/* The figure of a package includes its parts, except the memory. */
 static bool counts(const char *zone, const char *name) {
     const bool part = strchr(zone + 11, ':') != NULL;
     return part ? strcmp(name, "dram") == 0 : strncmp(name, "package", 7) == 0;

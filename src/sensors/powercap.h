@@ -1,6 +1,6 @@
 /* Energy of the processors, by the counters that Linux shows under /sys/class/powercap (RAPL: Intel, and AMD since Zen): of all
- * packages, and of their memory where it has a counter. They count everything that runs on the machine. Most systems let
- * root alone read them. */
+ * packages, and of their memory where it has a counter. They count everything that runs on the machine. On most systems only
+ * root may read them. */
 #ifndef MD_SENSORS_POWERCAP_H
 #define MD_SENSORS_POWERCAP_H
 
@@ -28,8 +28,8 @@ void md_powercap_open(MdPowercap *powercap, const char *folder);
 /* The counters from 0. */
 void md_powercap_start(MdPowercap *powercap, double now_s);
 
-/* Adds what was used since the last reading. A counter begins anew at its range, which takes minutes; it is told from one that
- * was set back by the power that it would mean. */
+/* Adds the energy used since the last reading. A counter wraps at its range, which takes minutes; a counter that was reset is
+ * recognised by the power that a wrap would mean. */
 void md_powercap_read(MdPowercap *powercap, double now_s);
 
 #endif

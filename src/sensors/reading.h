@@ -1,5 +1,5 @@
-/* What a machine answers when it is asked for a figure of its own: the figure, or why there is none. Never a zero in its
- * place. */
+/* A reading of the machine: the figure, or the reason why there is none. A missing figure is never
+ * zero. */
 #ifndef MD_SENSORS_READING_H
 #define MD_SENSORS_READING_H
 

@@ -44,7 +44,7 @@ struct MdSensors {
     pthread_mutex_t mutex; /* of all that follows */
     pthread_cond_t changed;
     Phase phase;
-    const char *lost;  /* why the thread is waited for no more; then it changes nothing of what follows */
+    const char *lost;  /* why the thread is no longer waited for; its later results are ignored */
     bool gone, orphan; /* the thread is done; it is to free this */
 
     MdGpuFacts gpu;
@@ -275,7 +275,7 @@ static void *watch(void *user) {
 
 static const char no_answer[] = "NVML did not answer";
 
-/* What is known of a GPU before it has answered. */
+/* The known properties of a GPU before it has answered. */
 static void lack_gpu(MdSensors *s, const char *why) {
     MdNvml *absent = md_nvml_absent(why);
     s->gpu = md_nvml_facts(absent);
@@ -452,7 +452,7 @@ void md_sensors_finish(MdSensors *s) {
     pthread_mutex_lock(&s->mutex);
     const bool ended = await(s, ENDED);
     if (ended) set_phase(s, LOOKING);
-    await(s, LOOKED); /* what is not known then stays missing */
+    await(s, LOOKED); /* later readings stay missing */
     s->conditions.after.taken = true;
     energy->seconds = md_reading(s->end_s - s->begin_s);
     if (!ended) energy->joules = md_no_reading(s->lost);

@@ -1,9 +1,9 @@
-/* What machine and device did while a loop ran: their state before and after it, samples on the way, energy.
+/* The machine and the device during a loop: their state before and after it, samples during it, energy.
  *
- * A thread of its own opens NVML while the run is set up, and takes samples during the loop: the first when it begins,
- * then one each interval. The loop neither waits for it nor knows of it; what the samples cost is measured. A driver that is
- * ill can hold a call for ever: no other thread calls NVML, and one that waits for the answer gives up after a limit. From
- * then on what is not known yet is missing, and the thread is left behind. */
+ * A separate thread opens NVML while the run is set up, and takes samples during the loop: the first when it begins,
+ * then one each interval. The loop does not wait for it; the cost of the samples is measured. With a broken driver
+ * a call may never return: no other thread calls NVML, and a thread that waits for the answer gives up after a limit. From
+ * then on further readings are missing, and the thread is abandoned. */
 #ifndef MD_SENSORS_SENSORS_H
 #define MD_SENSORS_SENSORS_H
 
@@ -14,7 +14,7 @@
 #include "sensors/host.h"
 #include "sensors/nvml.h"
 
-/* What is sampled. */
+/* One sample. */
 enum {
     MD_SAMPLE_SM_MHZ,
     MD_SAMPLE_MEMORY_MHZ,
@@ -32,7 +32,7 @@ typedef struct MdSpread {
 typedef struct MdSensorState {
     bool taken;
     MdHostState host;
-    MdGpuState gpu; /* with a GPU alone */
+    MdGpuState gpu; /* only with a GPU */
 } MdSensorState;
 
 typedef struct MdSamples {
@@ -57,12 +57,12 @@ typedef struct MdEnergy {
 typedef struct MdConditions {
     MdSensorState before, after;
     double interval_s;       /* 0: no samples were wanted */
-    double open_s;           /* that it took to find the device, in a thread of its own */
+    double open_s;           /* to find the device, in a separate thread */
     double outside_s;        /* that the run waited for the sensors, before the loop and after it */
     const char *gpu_missing; /* why nothing is known of the GPU, or that there is none; NULL: it is asked */
     MdSamples samples;
     MdEnergy energy;
-    MdCgroupCpu quota; /* of the control group; what it counts, over the loop */
+    MdCgroupCpu quota; /* of the control group; its counters, over the loop */
 } MdConditions;
 
 typedef struct MdSensorsSpec {
@@ -84,14 +84,14 @@ void md_sensors_close(MdSensors *sensors); /* accepts NULL */
 /* The GPU; waits until it is known. NULL: the steps run on the processors. */
 const MdGpuFacts *md_sensors_gpu(MdSensors *sensors);
 
-/* Around the loop, once. What they take themselves is outside of it. md_sensors_end waits for nothing: between it and
- * md_sensors_finish the caller saves what must not be lost. */
+/* Around the loop, once. Their own time is outside of it. md_sensors_end does not wait: between it and
+ * md_sensors_finish the caller saves data that must not be lost. */
 void md_sensors_begin(MdSensors *sensors);
 void md_sensors_end(MdSensors *sensors);
 /* The state after the loop; nothing where there was none. */
 void md_sensors_finish(MdSensors *sensors);
 
-/* What came of it; before md_sensors_finish everything is missing. */
+/* The results; before md_sensors_finish everything is missing. */
 const MdConditions *md_sensors_conditions(const MdSensors *sensors);
 
 #endif

@@ -51,7 +51,7 @@ static char *first_line(MdLines *lines) {
 
 static void read_table(MdLines *lines, char *line, int dimension, MdCoordinates *c) {
     int n_columns = count_words(line);
-    if (n_columns != 2 && n_columns != 3) n_columns = 0; /* each row then says what is wrong with it */
+    if (n_columns != 2 && n_columns != 3) n_columns = 0; /* each row then reports its problem */
     if (n_columns && n_columns < dimension)
         md_lines_problem(lines, "%d columns, but system.dimension = %d", n_columns, dimension);
     const MdRowParts parts = {.type = false};
@@ -135,7 +135,7 @@ static void wrap(MdCoordinates *c, const MdBox *box) {
             double *x = &c->position[3 * i + a], length = box->length[a];
             if (!box->periodic[a] || (*x >= 0 && *x < length)) continue;
             *x -= length * floor(*x / length);
-            if (!(*x < length)) *x = 0; /* rounding of a place just below 0 */
+            if (!(*x < length)) *x = 0; /* rounding of a position just below 0 */
         }
 }
 
@@ -153,7 +153,7 @@ MdStatus md_coordinates_settle(MdCoordinates *coordinates, const MdBox *box, con
                     (int)c->line[i], p[0], p[1], p[2], (int)c->line[other]);
         md_point_grid_add(grid, p);
     }
-    if (n_same > MD_MAX_PROBLEMS) md_fail(errors, MD_ERROR_INPUT, "%s: more atoms share a place", path);
+    if (n_same > MD_MAX_PROBLEMS) md_fail(errors, MD_ERROR_INPUT, "%s: more atoms share a position", path);
     md_point_grid_destroy(grid);
     return n_same ? MD_ERROR_INPUT : MD_OK;
 }

@@ -1,8 +1,8 @@
 /* Coordinate files: a table of two or three columns, or XYZ, plain or extended. One configuration each.
  *
- * Table: a row of numbers for each atom, separated by blanks; `#` starts a comment; blank lines count for nothing.
+ * Table: a row of numbers for each atom, separated by blanks; `#` starts a comment; blank lines are ignored.
  * XYZ: the number of atoms, a comment line, then `Symbol x y z` for each atom. Symbols become types in the order of
- * their first appearance; those that are all whole numbers, in the order of these, which the note tells unless they are 1, 2, ... Extended XYZ
+ * their first appearance; if all are whole numbers, in the order of the numbers, and the note says so unless they are 1, 2, ... Extended XYZ
  * (https://github.com/libAtoms/extxyz): the comment line holds `key=value` pairs (base/pairs.h). These are used, in any case and order, each of them once:
  *   Lattice="..."     the edge vectors, nine numbers or [[..],[..],[..]], or the three edges of a cuboid. The box must
  *                     be a cuboid along the axes (to 1e-10 of its longest edge); an edge of 0: the axis has none;
@@ -25,7 +25,7 @@
 #include "system/coordinates_rows.h"
 
 /* Reads a file for a system of that dimension (2: two columns, or a third that is 0), or its text where that is in
- * memory (size bytes and a zero; else NULL). NULL, with each problem as `file:line: what was read` in errors (no more
+ * memory (size bytes and a zero; else NULL). NULL, with each problem as `file:line: text` in errors (no more
  * than ten), when it cannot be used. */
 MdCoordinates *md_coordinates_read(const char *path, const char *text, size_t size, int dimension, MdErrors *errors);
 

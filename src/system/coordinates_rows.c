@@ -31,7 +31,7 @@ void md_coordinates_note(MdCoordinates *coordinates, const char *format, ...) {
     free(c->note);
     c->note = md_text_take(&text);
     for (char *p = c->note; *p; p++)
-        if (iscntrl((unsigned char)*p)) *p = '?'; /* what was read must not command the terminal */
+        if (iscntrl((unsigned char)*p)) *p = '?'; /* input must not control the terminal */
 }
 
 static void *grow(void *array, size_t count, size_t size) {

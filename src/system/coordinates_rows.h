@@ -36,7 +36,7 @@ typedef struct MdRow {
     int32_t type;
 } MdRow;
 
-/* What the rows of a file have besides positions. */
+/* The columns of a file besides positions. */
 typedef struct MdRowParts {
     bool type, velocity, momentum, id;
 } MdRowParts;

@@ -15,7 +15,7 @@ static int compare_places(const void *a, const void *b) {
     return p->row < q->row ? -1 : p->row > q->row;
 }
 
-/* The array, where there is one, with the entry of each atom at its new place; entries of `size` bytes. */
+/* Permutes the array, if there is one, to the new order of atoms; entries of `size` bytes. */
 static void *gather(void *array, size_t size, const Place *places, int64_t n) {
     if (!array) return NULL;
     char *sorted = malloc((size_t)n * size);

@@ -1,7 +1,7 @@
 /* Philox4x32-10 of our own, bit for bit the uniform numbers of cuRAND's PHILOX4_32_10.
  *
  * Ordering and conversions (physics/philox.h) were found by comparison with cuRAND 10.4 (CUDA 13) and hold for its
- * orderings LEGACY, DEFAULT and BEST alike; tests/system/test_random.c compares anew in every build with a toolkit:
+ * orderings LEGACY, DEFAULT and BEST alike; tests/system/test_random.c compares again in every build with a toolkit:
  *
  *   - 65536 sequences; sequence s, block b is the counter (b, 0, s, 0);
  *   - doubles come in rounds: in round r each sequence in turn gives four, two of block 2 r and two of block 2 r + 1;

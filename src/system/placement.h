@@ -9,8 +9,8 @@
 #include "physics/box.h"
 #include "system/random.h"
 
-/* Fills position [n_atoms][3], inside the box. Returns how many found a place: fewer than n_atoms when one was tried in
- * vain MD_PLACEMENT_TRIES times. */
+/* Fills position [n_atoms][3], inside the box. Returns how many were placed: fewer than n_atoms if MD_PLACEMENT_TRIES tries of one atom
+ * failed. */
 int64_t md_placement_fill(const MdBox *box, double min_distance, int64_t n_atoms, MdRandom *random, double *position);
 
 /* Near the densest random packing most tries fail: 10000 of them reach 95 per cent of it and take milliseconds. */

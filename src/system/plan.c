@@ -192,8 +192,8 @@ static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordi
 
 /* --- types ------------------------------------------------------------------------------------------------------- */
 
-/* Types that the file names by whole numbers, though not by those from 1 on: what the deck says by number, or of types that the file
- * lacks, may mean those names, and is refused; else they are told. */
+/* The file names types by whole numbers that are not 1, 2, ...: a deck that refers to types by number, or to types that the file
+ * lacks, may mean those names, and is refused; else the note lists them. */
 static MdStatus check_numbered(const MdProblems *problems, MdCoordinates *c, int n_types) {
     bool are_numbers = true, is_renumbered = false;
     MdText text = {0};
@@ -287,7 +287,7 @@ static MdStatus plan_masses(const MdProblems *problems, MdLayout *layout, int n_
     return md_coordinates_use_masses(c, layout->mass, path, problems->errors);
 }
 
-/* Of types that no file names. They are elements, whatever the run is of, for ASE opens no XYZ file with other names. */
+/* Names of types that have none from a file. They are elements, because ASE opens no XYZ file with other names. */
 static const char *const default_names[MD_MAX_TYPES] = {"Ar", "Kr", "Xe", "Ne", "He", "Rn", "Cl", "F"};
 
 static MdStatus plan_types(const MdProblems *problems, MdLayout *layout, MdCoordinates *coordinates) {
@@ -351,7 +351,7 @@ MdStatus md_system_check_range(const MdDeck *deck, const MdSystemPlan *plan, dou
     const MdBox *box = &plan->box;
     double cutoff = plan->potential.cutoff_max, least = 2 * (cutoff + skin);
     int shortest = -1;
-    md_require(skin >= 0); /* an `auto` that nobody resolved would pass every comparison */
+    md_require(skin >= 0); /* an unresolved `auto` would pass every comparison */
     for (int a = 0; a < box->dimension; a++)
         if (box->periodic[a] && box->length[a] < (shortest < 0 ? least : box->length[shortest])) shortest = a;
     if (shortest < 0) return MD_OK;
@@ -419,7 +419,7 @@ MdStatus md_layout_make(const MdDeck *deck, const struct MdRandomSource *random,
     else if (config->system_start == MD_START_RANDOM) start = plan_random(&problems, layout);
     else start = plan_file(&problems, layout, coordinates);
     MdStatus types = plan_types(&problems, layout, *coordinates);
-    /* A skin that is left to the backend comes later, and is checked again then; the cutoff alone must fit now. */
+    /* A skin that the backend chooses is checked later; now only the cutoff must fit. */
     double skin = md_is_auto(config->neighbor_skin) ? 0 : config->neighbor_skin;
     if (!generator && !boundary && !start && !types && check_largest_box(&problems, &layout->plan.box) == MD_OK &&
         md_system_check_range(deck, &layout->plan, skin, errors) == MD_OK) {

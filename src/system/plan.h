@@ -1,4 +1,4 @@
-/* The plan of a system in full: what md_system_plan checks and md_system_create needs. Internal to src/system. */
+/* The complete plan of a system, checked by md_system_plan and used by md_system_create. Internal to src/system. */
 #ifndef MD_SYSTEM_PLAN_H
 #define MD_SYSTEM_PLAN_H
 
@@ -16,7 +16,7 @@ typedef struct MdLayout {
     double fraction[MD_MAX_TYPES];
 } MdLayout;
 
-/* coordinates receives what the file holds, settled in the box, when start = file, else NULL. */
+/* coordinates receives the atoms of the file, wrapped into the box, when start = file, else NULL. */
 MdStatus md_layout_make(const MdDeck *deck, const struct MdRandomSource *random, MdLayout *layout,
                         MdCoordinates **coordinates, MdErrors *errors);
 

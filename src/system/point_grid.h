@@ -1,5 +1,5 @@
-/* Points in hashed cells: finds points near a place, while points are being added. The cells cover any extent at a cost
- * that depends on the number of points alone, so that one stray point of an open box does no harm. */
+/* Points in hashed cells: finds points near a position, while points are being added. The cells cover any extent at a cost
+ * that depends only on the number of points, so that one stray point of an open box does no harm. */
 #ifndef MD_SYSTEM_POINT_GRID_H
 #define MD_SYSTEM_POINT_GRID_H
 

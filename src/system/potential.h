@@ -5,7 +5,7 @@
 #include "system/problem.h"
 #include "system/system.h"
 
-/* For n_types types, which a coordinate file may have set in place of the deck. */
+/* For n_types types, which a coordinate file may have set instead of the deck. */
 MdStatus md_potential_make(const MdProblems *problems, int n_types, MdPotential *potential);
 
 #endif

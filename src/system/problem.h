@@ -1,4 +1,4 @@
-/* How this module reports what is wrong with an option. Internal to src/system. */
+/* How this module reports problems with an option. Internal to src/system. */
 #ifndef MD_SYSTEM_PROBLEM_H
 #define MD_SYSTEM_PROBLEM_H
 

@@ -85,7 +85,7 @@ static void skip_chunks(MdRandom *random, uint64_t n) {
     random->cost.seconds += md_clock_s() - start_s;
 }
 
-/* What is left in the buffer, then whole chunks, then the beginning of one. */
+/* The rest of the buffer, then whole chunks, then the beginning of one. */
 static void make_skip(MdRandom *random) {
     const uint64_t left = MD_RANDOM_CHUNK - random->n_used;
     if (random->n_skipped <= left) {

@@ -13,7 +13,7 @@
 #include "base/status.h"
 
 typedef struct MdRandom MdRandom;
-/* What random numbers took: those handed out; generators, copies and what is made of the numbers included. */
+/* The cost of random numbers: their number and time, with generators, copies and conversions. */
 typedef struct MdRandomCost {
     int64_t n_numbers;
     double seconds;
@@ -23,18 +23,18 @@ struct MdRandomSource; /* system/random_source.h */
 /* Whether the source (NULL: the Philox of our own) has the generator; if not, the problem goes to errors. */
 MdStatus md_random_check(const struct MdRandomSource *source, int generator, MdErrors *errors);
 
-/* generator: MD_GENERATOR_PHILOX, ... ; each stream number is a sequence of its own of the same seed. NULL, with the
+/* generator: MD_GENERATOR_PHILOX, ... ; each stream number is another sequence of the same seed. NULL, with the
  * problem in errors, when the source has no such generator. One stream gives one kind of numbers, uniform or normal;
- * they do not depend on how many are asked for at a time. */
+ * they do not depend on how many are requested at a time. */
 MdRandom *md_random_create(const struct MdRandomSource *source, int generator, uint64_t seed, int stream,
                            MdErrors *errors);
-/* What it took is added to cost (NULL: not asked for). */
+/* Its time is added to cost (may be NULL). */
 void md_random_destroy(MdRandom *random, MdRandomCost *cost);
 
 void md_random_uniform(MdRandom *random, double *values, size_t n); /* in (0, 1] */
 void md_random_normal(MdRandom *random, double *values, size_t n);  /* mean 0, deviation 1; any n */
 
-/* Goes on by n numbers that nobody gets. */
+/* Skips n numbers. */
 void md_random_skip(MdRandom *random, uint64_t n);
 
 /* Seed of a stream: the seed itself for stream 0, else a mix of both (one step of splitmix64; Steele, Lea, Flood, Fast

@@ -12,7 +12,7 @@
  * however many numbers a system takes, they need 2 MiB on a GPU. */
 enum { MD_RANDOM_CHUNK = 4 * 65536 };
 
-/* A library of generators, which this folder does not know: who plans a system hands it in. */
+/* A library of generators outside this folder; the caller of the planning passes it. */
 typedef struct MdRandomSource {
     void *(*create)(int generator, uint64_t seed); /* MD_GENERATOR_PHILOX, ... */
     void (*destroy)(void *state);

@@ -80,11 +80,11 @@ void *md_system_collect(const MdSystem *system, const void *own, size_t row_byte
     return NULL;
 }
 
-/* One place hangs on all before it: every process makes all of them, and keeps its own. */
+/* Each position depends on all before it: every process makes all of them, and keeps its own. */
 static MdStatus fill_random_places(const MdProblems *problems, MdRandom *random, MdSystem *system) {
     double distance = md_deck_config(problems->deck)->system_min_distance;
     const bool has_all = system->n_own == system->n_atoms;
-    double *places = has_all ? system->position : md_alloc(3 * (size_t)system->n_atoms, sizeof *places, "all places");
+    double *places = has_all ? system->position : md_alloc(3 * (size_t)system->n_atoms, sizeof *places, "positions");
     int64_t n = md_placement_fill(&system->box, distance, system->n_atoms, random, places);
     if (!has_all) {
         memcpy(system->position, places + 3 * system->first, 3 * (size_t)system->n_own * sizeof *places);
@@ -161,7 +161,7 @@ static MdRandom *random_for(const MdProblems *problems, const MdSystemPlan *plan
                             problems->errors);
 }
 
-/* Places and types of the ids of this process. */
+/* Positions and types of the ids of this process. */
 static MdStatus fill_places(const MdProblems *problems, const MdLayout *layout, const MdCoordinates *coordinates,
                             const MdSystemPlan *plan, MdSystem *system) {
     const MdConfig *config = md_deck_config(problems->deck);
@@ -188,7 +188,7 @@ static MdStatus fill_places(const MdProblems *problems, const MdLayout *layout, 
     return MD_OK;
 }
 
-/* Of all processes together, after places and types. */
+/* Of all processes together, after positions and types. */
 static MdStatus fill_velocities(const MdProblems *problems, const MdLayout *layout, const MdSystemPlan *plan,
                                 MdSystem *system) {
     const double temperature = md_deck_config(problems->deck)->system_temperature;

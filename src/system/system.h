@@ -1,8 +1,8 @@
-/* The particles on the host, in the order of their ids, in double precision: what a run starts from, and what it is
- * judged by. During a run the particles live in the backend.
+/* The particles on the host, in the order of their ids, in double precision: the start of a run, and the input of
+ * its verification. During a run the particles live in the backend.
  *
- * With several processes each makes a block of the ids, with the bits that one process makes for them. Functions that are marked
- * collective all of them call. */
+ * With several processes each makes a block of the ids, with the bits that one process makes for them. All of them call functions
+ * that are marked collective. */
 #ifndef MD_SYSTEM_SYSTEM_H
 #define MD_SYSTEM_SYSTEM_H
 
@@ -26,7 +26,7 @@ typedef struct MdPotential {
     double cutoff_max; /* over all pairs, sigma */
 } MdPotential;
 
-/* What the numbers of a column are in a system. */
+/* The source of a column's numbers in a system. */
 #define MD_SYSTEM_WORD                                          int32_t
 #define MD_SYSTEM_STATE                                         double
 #define MD_SYSTEM_PAIR                                          double
@@ -53,7 +53,7 @@ size_t md_system_column_bytes(int column);
 /* Names of types: the symbols of an XYZ file, Ar, Kr, ... otherwise. */
 enum { MD_TYPE_NAME_SIZE = 32 };
 
-/* What a configuration asks for, known before anything large is allocated. */
+/* The system of a configuration, known before anything large is allocated. */
 typedef struct MdSystemPlan {
     int64_t n_atoms;
     MdComm *comm; /* of the processes that have parts of it; NULL: one has all. The caller sets it */
@@ -66,9 +66,9 @@ typedef struct MdSystemPlan {
     /* Thermal speed of the heaviest type along an axis, sigma/tau; 0: at rest, or not known (a resumed run). */
     double slowest;
     int alike[2];                        /* two types that nothing tells apart; twice the same: there are none */
-    const struct MdRandomSource *random; /* of places, types and velocities; NULL: the Philox of our own */
+    const struct MdRandomSource *random; /* of positions, types and velocities; NULL: our own Philox */
     bool file_velocities;                /* the coordinate file brings velocities, and system.temperature leaves them */
-    /* What makes atoms of a file with one coordinate along that axis two-dimensional; NULL: nothing. */
+    /* The remedy for a file whose atoms have one coordinate along that axis: two dimensions; NULL: not such a file. */
     const char *flat[3];
     char *file_note; /* parts of the coordinate file that are interpreted specially, or ignored; from malloc, or NULL */
 } MdSystemPlan;
@@ -77,7 +77,7 @@ typedef struct MdSystemPlan {
  * fills plan. random: where random numbers come from, see there. Problems (contradictions, a box smaller than twice cutoff plus skin along a periodic axis, bad rows, two
  * atoms at one point) go to errors, with the origin of the key from deck. */
 MdStatus md_system_plan(const MdDeck *deck, const struct MdRandomSource *random, MdSystemPlan *plan, MdErrors *errors);
-/* Frees what a plan holds. */
+/* Frees the members of a plan. */
 void md_system_plan_free(MdSystemPlan *plan);
 
 /* Whether nearest images are unique within cutoff and skin; for a skin that the deck leaves to the backend
@@ -95,11 +95,11 @@ void md_system_destroy(MdSystem *system);
  * open. Collective. */
 MdTail md_system_tail(const MdSystem *system);
 
-/* What each process has of its particles, an array [n_own] of rows, as [n_atoms] on rank 0: from md_alloc; NULL elsewhere. Collective. */
+/* Gathers the rows [n_own] of all processes to [n_atoms] on rank 0: from md_alloc; NULL elsewhere. Collective. */
 void *md_system_collect(const MdSystem *system, const void *own, size_t row_bytes);
 
 /* Bytes of host memory that the particles of this process take. While they are made, each process also holds for a moment, of
- * all particles: the places of start = random (24 bytes, with several processes, and 16 to 20 of its search), the rows of
+ * all particles: the positions of start = random (24 bytes, with several processes, and 16 to 20 of its search), the rows of
  * start = file (28 and more), and one byte of each where types are shuffled. */
 static inline uint64_t md_system_bytes(const MdSystemPlan *plan) {
 #define MD_SYSTEM_BYTES(name, number, components, what, traits) +(components) * sizeof(MD_SYSTEM_##number)

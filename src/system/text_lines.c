@@ -67,7 +67,7 @@ void md_lines_problem(MdLines *lines, const char *format, ...) {
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     for (char *p = text; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 127) *p = '?'; /* what was read must not command the terminal */
+        if ((unsigned char)*p < ' ' || *p == 127) *p = '?'; /* input must not control the terminal */
     md_fail(lines->errors, MD_ERROR_INPUT, "%s:%d: %s", lines->path, lines->number, text);
 }
 

@@ -13,7 +13,7 @@ enum { MD_MAX_PROBLEMS = 10 }; /* of one file that are shown */
 typedef struct MdLines {
     const char *path;
     char *text; /* ended by a zero; lines are ended by zeros as they are read */
-    char *rest; /* what follows the current line; NULL at the end of the file */
+    char *rest; /* the text after the current line; NULL at the end of the file */
     int number; /* of the current line, from 1 */
     int n_problems;
     MdErrors *errors;
@@ -30,7 +30,7 @@ char *md_lines_next(MdLines *lines);
 /* Adds `file:line: text` while there are few, and once that there are more. */
 void md_lines_problem(MdLines *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The word at *text, which is moved behind it: start and length; false at the end of the line. */
+/* The word at *text, which is moved after it: start and length; false at the end of the line. */
 bool md_text_word(char **text, char **word, size_t *length);
 
 /* A finite decimal number that fills the word. */

@@ -73,7 +73,7 @@ void md_velocity_fill(MdSystem *system, double temperature, MdRandom *random) {
     sum_terms(system, twice_kinetic_term, 1, &sum);
     const double scale = sqrt(temperature * md_degrees_of_freedom(system->n_atoms, dimension) / sum);
     for (int64_t k = 0; k < 3 * system->n_own; k++) velocity[k] *= scale;
-    md_velocity_remove_momentum(system); /* what rounding has left */
+    md_velocity_remove_momentum(system); /* the rest from rounding */
 }
 
 /* Temperature of the velocities of a file, less their mean. */

@@ -16,7 +16,7 @@ void md_velocity_fill(MdSystem *system, double temperature, MdRandom *random);
 /* Takes the mean motion away: the temperature counts dimension (n_atoms - 1) degrees of freedom. */
 void md_velocity_remove_momentum(MdSystem *system);
 
-/* The thermal speed of the heaviest type along an axis, of the start or what a thermostat wants, whichever is more; less where
+/* The thermal speed of the heaviest type along an axis, of the start or of the thermostat's target, whichever is more; less where
  * the velocities of a file make few atoms fast and most slow. c: the coordinates of a file, or NULL. */
 double md_velocity_slowest(const MdConfig *config, const MdSystemPlan *plan, const double *mass,
                            const MdCoordinates *c);

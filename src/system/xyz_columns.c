@@ -69,7 +69,7 @@ typedef struct Property {
     char *name, *kind, *count; /* as written; NULL: missing */
 } Property;
 
-/* The next name:kind:count of *text, which is moved behind it and becomes NULL at the end. */
+/* The next name:kind:count of *text, which is moved after it and becomes NULL at the end. */
 static Property next_property(char **text) {
     char *field[3] = {NULL, NULL, NULL};
     for (int k = 0; k < 3 && *text; k++) {

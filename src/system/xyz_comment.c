@@ -131,7 +131,7 @@ static void read_pairs(Comment *comment, char *text) {
     }
 }
 
-/* What of the line is not used. Words alone are keys in extended XYZ only; elsewhere they are a comment. */
+/* The unused part of the line. Words without `=` are keys only in extended XYZ; elsewhere they are a comment. */
 static void note_unused(Comment *comment) {
     const bool extended = comment->seen[LATTICE] || comment->seen[PROPERTIES];
     if (extended && comment->lone_pbc && !comment->seen[LATTICE]) md_xyz_list_name(&comment->lone_keys, keys[PBC]);

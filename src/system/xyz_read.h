@@ -4,7 +4,7 @@
 
 #include "system/coordinates_rows.h"
 
-/* What a column is used for. */
+/* The use of a column. */
 typedef enum XyzRole {
     XYZ_SPECIES,
     XYZ_TYPE,

@@ -210,18 +210,17 @@ static void finish_alone(MdComm *comm) {
     n_ended++;
 }
 
-/* Processes of which MPI sees one alone. NULL: it may be alone. */
+/* Processes of which MPI sees only one. NULL: it may be alone. */
 static const struct {
     const char *environment, *told, *hint;
     bool speaks;
 } unjoined[] = {
-    {PRTERUN "LIBRARY=MPICH", "4 or more processes were started, but MPI (MPICH) sees one alone: ", "--mpi=pmi2",
-     false},
-    {"PMIX_RANK=1 LIBRARY=Intel(R)", "2 or more processes were started, but MPI (Intel(R)) sees one", "--mpi=pmi2",
+    {PRTERUN "LIBRARY=MPICH", "4 or more processes were started, but MPI (MPICH) sees only one: ", "--mpi=pmi2", false},
+    {"PMIX_RANK=1 LIBRARY=Intel(R)", "2 or more processes were started, but MPI (Intel(R)) sees only one", "--mpi=pmi2",
      true},
     {"PMIX_RANK=0 LIBRARY=MPICH", NULL, NULL, false},
     {"PMI_ID=0 PMI_PORT=host:17 LIBRARY=MPICH", NULL, NULL, false},
-    {STEP "LIBRARY=MPICH", "4 processes were started, but MPI (MPICH) sees one alone: ", "--mpi=pmi2", false},
+    {STEP "LIBRARY=MPICH", "4 processes were started, but MPI (MPICH) sees only one: ", "--mpi=pmi2", false},
     {"SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=0 LIBRARY=MPICH", "4 processes were started, but", "--mpi=pmi2", true},
 };
 

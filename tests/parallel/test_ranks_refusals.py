@@ -213,7 +213,7 @@ def test_other_runs(checks, folder):
 
 def test_unknown_number(checks, folder):
     """A launcher that does not say how many it has started, as prterun, which sets less than the mpirun that is made of it: MPI is asked.
-    Where it sees one alone, and there are others, these say so."""
+    Where it sees only one, and there are others, these say so."""
     folder, mdmini, script = Path(folder), os.environ["MDMINI"], Path(folder) / "rank.sh"
     deck, mpich_5 = small_deck(folder), program.layer("MPICH_5")
     whole = program.run(deck, "run.backend=cpu", "output.name=whole", folder=folder, name="whole")
@@ -237,7 +237,7 @@ def test_unknown_number(checks, folder):
         checks.that(done.code == 0 and not told and not different and ("2 processes" in done.stdout) == joined,
                     f"{prefix}, {n}: {done.code}, {different}, {done.last_lines()}")
     if mpich_5:
-        check_refusal(checks, folder, 2, [deck], "2 processes were started, but MPI (MPICH Version: 5.0.2) sees one alone", "srun --mpi=pmi2",
+        check_refusal(checks, folder, 2, [deck], "2 processes were started, but MPI (MPICH Version: 5.0.2) sees only one", "srun --mpi=pmi2",
                       LD_PRELOAD=mpich_5)
 
 

@@ -477,7 +477,7 @@ def test_room(checks, folder):
     def has_room(n_steps, existing="backup"):
         done = program.run("--check", "small.txt", f"run.steps={n_steps}", "restart.every=0", f"output.existing={existing}", folder=folder)
         checks.that(done.code == 0 or "output.frames_every: " in done.stderr and "are free in" in done.stderr, f"{n_steps} steps: {done.stderr}")
-        told = ", with what is replaced: " in done.stderr
+        told = ", with replaced files: " in done.stderr
         checks.that(done.code == 0 or told == (existing == "overwrite" and old.stat().st_nlink == 1), f"{existing}: {done.stderr}")
         return done.code == 0
 

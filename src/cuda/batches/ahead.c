@@ -1,6 +1,6 @@
 /* How far the host issues steps ahead of the device.
  *
- * With neighbor.rebuild = device-check nobody knows beforehand when the list will be too old. What was issued beyond that step has
+ * With neighbor.rebuild = device-check it is not known beforehand when the list will be too old. Work issued beyond that step has
  * no effect (an idle kernel takes some two microseconds) and is issued again, so the host runs ahead by a few steps only; with
  * batches as far as the last list was good for, and from there on by an eighth of that at a time. A kernel that stops itself in the
  * midst of a batch wastes a step or two at most (with launch.barrier = local, where a list lasts shorter than any of late, those
@@ -22,12 +22,12 @@ static int64_t most_batch_steps(const CudaContext *context) {
     return context->facts.stops_itself || !context->facts.checks_on_device ? LONG_BATCH_STEPS : CUDA_BATCH_STEPS;
 }
 
-/* Steps that the last list was good for; of the first one nobody knows. */
+/* Steps that the last list lasted; unknown for the first one. */
 static int64_t last_interval(const CudaContext *context) {
     return context->n_intervals > 0 ? context->intervals[(context->n_intervals - 1) % CUDA_INTERVALS] : 0;
 }
 
-/* Steps that may be wasted when the list fails: a quarter of what it lasted the last time, or has lasted by now. */
+/* Steps that may be wasted when the list fails: a quarter of the steps that the last one lasted, or that this one has lasted. */
 static int64_t slack(const CudaContext *context, int64_t step) {
     return larger(larger(last_interval(context), step - context->built_step) / 4, 2);
 }

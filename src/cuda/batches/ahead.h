@@ -4,7 +4,7 @@
 
 #include "cuda/stages/stages.h"
 
-/* The most of a batch that is cut into graphs: launches of a graph of 16 steps cost the host as much as one step issued by itself. */
+/* The most of a batch that is cut into graphs: launches of a graph of 16 steps cost the host as much as one step issued separately. */
 enum { CUDA_BATCH_STEPS = 16 };
 
 /* A list was built at this step. */

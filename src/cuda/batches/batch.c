@@ -9,18 +9,18 @@
  *   launch.graph=on            a batch is issued as one graph of some kernels: one call of the host for all of them, and gaps of
  *                              half a microsecond between kernels; a list is a graph, too, where the host does not wait
  *                              for it
- *   launch.persistent=on       a batch is one resident kernel (kernels/batches/step.cu) with a barrier over the whole grid in place
- *                              of the launches
+ *   launch.persistent=on       a batch is one resident kernel (kernels/batches/step.cu) with grid-wide barriers instead
+ *                              of launches
  *
  * Every step of a batch begins with the second half kick of the step before it. Where forces and drift are one kernel
  * (launch.fuse = step), a batch may begin with the forces of a step whose drift is done, and end with the drift of the step after it.
- * Such a kernel reads the positions of one buffer and writes those of the other; a batch must end in buffer 0. A drift by itself can
- * lead from either buffer, so a batch that begins with forces has an even number of these kernels. */
+ * Such a kernel reads the positions of one buffer and writes those of the other; a batch must end in buffer 0. A separate drift can
+ * read either buffer, so a batch that begins with forces has an even number of these kernels. */
 #include "base/nvtx.h"
 #include "cuda/batches/ahead.h"
 #include "cuda/batches/batch.h"
 
-/* --- what is in a batch --------------------------------------------------------------------------------------------- */
+/* --- contents of a batch -------------------------------------------------------------------------------------------- */
 
 static bool is_even(int64_t n) { return n % 2 == 0; }
 
@@ -65,8 +65,8 @@ static void issue_fused(CudaContext *context, int n) {
     }
 }
 
-/* Forces by themselves, behind n passes. Those of a queue have stored the positions of copies: a barrier of all GPUs, which a checked queue
- * ends with, and all are there. */
+/* Separate forces after n passes. Passes of a queue have stored the positions of copies: after a barrier of all GPUs, which ends a
+ * checked queue, they are complete. */
 static void end_with_forces(CudaContext *context, int n) {
     if (context->comm && context->facts.queues && n > 0) {
         if (!context->facts.checks_on_device) cuda_halo_barrier(context);
@@ -104,7 +104,7 @@ static const CudaGraphWork batch_work[CUDA_N_BATCHES] = {[0] = issue_whole_steps
 
 /* A batch between two builds by count is one graph, since it comes again. Other batches are of any length: they are cut into
  * graphs of powers of two, the largest first, so that a few graphs serve for all; but a queue is not cut. The grid, which every build of
- * a system with an open axis measures anew, is read by one of the force kernels and by the queue only. */
+ * a system with an open axis measures again, is read by one of the force kernels and by the queue only. */
 static void issue_graphs(CudaContext *context, const CudaBatch *batch) {
     const bool queues = context->facts.queues, in_parts = context->facts.checks_on_device && !queues;
     const bool reads_grid = context->config.force_kernel == MD_KERNEL_CELL || queues;
@@ -113,7 +113,7 @@ static void issue_graphs(CudaContext *context, const CudaBatch *batch) {
         while (n > left) n /= 2;
         const int begins = batch->kind & CUDA_BEGINS_FORCED;
         const int kind = n == left ? batch->kind : begins ? CUDA_BEGINS_FORCED | CUDA_ENDS_DRIFTED : 0;
-        /* A graph is the same whatever was before; but forces come first behind a list, if nothing checks displacements. */
+        /* A graph does not depend on earlier work; but after a list forces come first, if nothing checks displacements. */
         if (begins && !context->facts.checks_on_device) cuda_halo_begin(context);
         else cuda_halo_forget(context);
         cuda_graph_launch(context, &context->batch_graphs[kind][n], reads_grid, batch_work[kind], n);

@@ -10,8 +10,8 @@ typedef struct CudaBatch {
     int kind;      /* CUDA_BEGINS_FORCED, CUDA_ENDS_DRIFTED */
 } CudaBatch;
 
-/* The batch that begins with step `first`, of at most n_steps. is_drifted: the drift of the first step is done. is_followed: a step
- * comes after the n_steps that is to be made by itself. */
+/* The batch that begins with step `first`, of at most n_steps. is_drifted: the drift of the first step is done. is_followed: after
+ * the n_steps comes a step that is issued separately. */
 CudaBatch cuda_batch_plan(const CudaContext *context, int64_t first, int64_t n_steps, bool is_drifted,
                           bool is_followed);
 void cuda_batch_issue(CudaContext *context, const CudaBatch *batch);

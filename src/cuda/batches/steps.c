@@ -1,18 +1,18 @@
 /* How steps are issued to the device, and again after the device has stopped itself.
  *
- * A step that somebody looks at, and one with a build, is issued by itself: drift, list, forces. Those between go in batches
- * (batch.c). The second half kick of a step waits for the first one of the next, unless somebody looks at the step.
+ * A step with output, and one with a build, is issued separately: drift, list, forces. The steps between are issued in batches
+ * (batch.c). The second half kick of a step waits for the first one of the next, unless the step has output.
  *
  * neighbor.rebuild=device-check. The host does not wait to learn whether the list still holds. The integration finds the
  * largest displacement; the force kernel after it reads that, and when it is more than half the skin computes nothing and
- * raises `stopped` (in device memory, for the kernels behind it, which then do nothing either, and in mapped memory, for
- * the host). So the device stops at the moment before the forces that the list would have got wrong. The host, which is some
+ * raises `stopped` (in device memory, for the kernels after it, which then do nothing either, and in mapped memory, for
+ * the host). So the device stops before the forces for which the list is too old. The host, which is some
  * steps ahead (ahead.c), sees the flag in passing or at the next wait. It rolls back to that step, builds the list, and issues
- * the rest once more. The journal keeps what it needs of the steps that may be issued again: which wanted energies, and what
- * output was asked for at their ends.
+ * the rest once more. The journal has the steps that may be issued again: which of them need energies, and the
+ * output requested at their ends.
  *
- * A build that does not fit. The host does not wait to learn that either: it issues sort and search and goes on. Where the
- * list has no room for what was found the device stops in the same way, behind the sort; the host makes room, repeats the
+ * A build that does not fit. The host does not wait to learn that either: it issues sort and search and goes on. If the
+ * list has too little room, the device stops in the same way, after the sort; the host makes room, repeats the
  * search, and rolls back to that step. The sort would not bear to be repeated: so the host looks whether a build has had room
  * before it issues the next one, by when that is long past. */
 #include "cuda/batches/ahead.h"
@@ -27,7 +27,7 @@ static bool is_known(const CudaContext *context, int64_t step) {
     return context->journal[step % CUDA_JOURNAL_STEPS].step == step;
 }
 
-/* --- what a step needs ---------------------------------------------------------------------------------------------- */
+/* --- needs of a step ------------------------------------------------------------------------------------------------ */
 
 static bool wants_energy(const CudaContext *context, int64_t step) {
     if (is_known(context, step)) return context->journal[step % CUDA_JOURNAL_STEPS].wants_energy;
@@ -47,13 +47,13 @@ static bool may_follow(const CudaContext *context, int64_t step) {
 
 /* --- the device has stopped ------------------------------------------------------------------------------------------ */
 
-/* What the last list has come to is known. */
+/* The result of the last list is known. */
 static void confirm(CudaContext *context) {
     if (context->comm && context->unconfirmed) cuda_domain_confirm(context);
     context->unconfirmed = false;
 }
 
-/* After a fault the motion is over, and it stays as it is: a fault is told before the stop behind it. The devices of several processes
+/* After a fault the motion is over, and it stays as it is: a fault is told before the stop after it. The devices of several processes
  * stop at the same step; their hosts look at the same steps as well, when it is known, so that all do the same then. */
 static bool needs_list(CudaContext *context) {
     if (context->comm && context->facts.checks_on_device) {
@@ -75,7 +75,7 @@ static void note_step(CudaContext *context, int64_t step, int n_before) {
     now->calls[CUDA_STEP] += n_before;
 }
 
-/* Rolls back to the step at whose forces the device has stopped, and makes the list that they lack. What was issued from there on
+/* Rolls back to the step at whose forces the device has stopped, and makes the missing list. Work issued from there on
  * had no effect. */
 static MdStatus roll_back(CudaContext *context) {
     const uint64_t stopped = context->h_host_status->stopped;
@@ -83,7 +83,7 @@ static MdStatus roll_back(CudaContext *context) {
     const int64_t step = is_old ? (int64_t)CUDA_STOP_STEP(stopped) : context->built_step;
     md_require(is_known(context, step));
     cuda_timing_drop(context);
-    cuda_memory_end(context, CUDA_FORCES); /* nobody has written those that a later step asked for */
+    cuda_memory_end(context, CUDA_FORCES); /* energies that a later step needs have not been written */
     for (int stage = 0; stage < CUDA_N_STAGES; stage++)
         context->timers[stage].replayed += context->timers[stage].calls - entry(context, step)->calls[stage];
     context->step = step;
@@ -158,7 +158,7 @@ static bool take_list(CudaContext *context, MdStatus *status) {
     return *status == MD_OK;
 }
 
-/* The forces of a step whose drift is done, and what was asked for at its end. */
+/* The forces of a step whose drift is done, and the work requested at its end. */
 static void end_step(CudaContext *context) {
     note_step(context, context->step, 0);
     const CudaJournalStep *now = entry(context, context->step);
@@ -196,7 +196,7 @@ static MdStatus issue_next(CudaContext *context) {
 
 static bool is_behind_goal(const CudaContext *context) { return context->is_drifted || context->step < context->goal; }
 
-/* A part of what was asked for and has had no effect yet; false: there is none. */
+/* A part of the requested work that has had no effect yet; false: there is none. */
 static bool go_on(CudaContext *context, MdStatus *status) {
     if (cuda_has_fault(context) || *status != MD_OK) return false;
     if (needs_list(context)) *status = roll_back(context);
@@ -268,7 +268,7 @@ MdStatus cuda_steps_output_settle(void *opaque) {
     CudaContext *context = opaque;
     const MdStatus status = cuda_steps_settle(context);
     cuda_wait_stream(context, "wait: steps");
-    /* After an error or a fault nothing is issued again (go_on): what is SKIPPED stays so. */
+    /* After an error or a fault nothing is issued again (go_on): SKIPPED slots stay SKIPPED. */
     if (status != MD_OK || context->h_host_status->stopped || cuda_has_fault(context))
         md_ring_abandon(context->output.ring);
     return status;
@@ -277,8 +277,8 @@ MdStatus cuda_steps_output_settle(void *opaque) {
 MdStatus cuda_steps_output_begin(void *opaque, const MdOutputRequest *request) {
     CudaContext *context = opaque;
     CudaJournalStep *now = entry(context, context->step);
-    /* The journal has room for one request a step: of another before it nothing may be left to do. Several processes, but where kernels
-     * read what other GPUs have packed: hosts have to know how many atoms are on each. */
+    /* The journal has room for one request a step: an earlier one must be complete. Several processes, unless kernels
+     * read data packed by other GPUs: hosts must know how many atoms are on each. */
     const bool is_read = context->config.parallel_transport == MD_TRANSPORT_DIRECT && cuda_output_joins(context);
     MdStatus status = now->has_output || (context->comm && !is_read) ? settle(context) : MD_OK;
     if (status != MD_OK) return status;

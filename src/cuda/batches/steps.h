@@ -9,9 +9,9 @@ MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step);
 MdStatus cuda_steps_rebuild(CudaContext *context);
 void cuda_steps_compute_forces(CudaContext *context, bool with_energy);
 void cuda_steps_integrate(CudaContext *context);
-/* Everything that was asked for is done (device-check) or issued, to effect: for those who look at particles or sums. */
+/* Completes (device-check) or issues all requested work, for callers that read particles or sums. */
 MdStatus cuda_steps_finish(CudaContext *context);
-/* As finish, but for the second half kick of the last step. A fault ends the motion, and then nothing more is done. */
+/* As finish, without the second half kick of the last step. A fault ends the motion, and then nothing more is done. */
 MdStatus cuda_steps_settle(CudaContext *context);
 /* Output at the end of the step, and again if the device has stopped before it. */
 MdStatus cuda_steps_output_begin(void *context, const MdOutputRequest *request);

@@ -1,5 +1,5 @@
 /* Bricks, or supercells: tiles of cells whose atoms a block of threads loads into shared memory, with those around them
- * (the halo). Their sizes follow from the configuration and the GPU alone. */
+ * (the halo). Their sizes depend only on the configuration and the GPU. */
 #ifndef MD_CUDA_BRICKS_H
 #define MD_CUDA_BRICKS_H
 
@@ -17,10 +17,10 @@ int cuda_brick_block_size(const CudaTarget *target, double range, int threads_pe
  * other kernels, which hold none. */
 enum { CUDA_MOST_HELD_SOURCES = 4 };
 int cuda_brick_held_sources(const CudaTarget *target, int block);
-/* Whether a block of the resident kernel holds a brick of a uniform system, with a thread or several for each row, and what it stages:
- * else launch.barrier = local would use the barrier of the grid all the same (needs_grid_barrier). */
+/* Whether a block of the resident kernel holds a brick of a uniform system, with a thread or several for each row, and its staged atoms:
+ * else launch.barrier = local would use the barrier of the grid anyway (needs_grid_barrier). */
 bool cuda_brick_is_held(const CudaTarget *target);
-/* And of the search, which may have others; and what a block of it needs of dynamic shared memory. */
+/* The same for the search, which may have other blocks; and the dynamic shared memory of its blocks. */
 int cuda_brick_search_block_size(const CudaTarget *target, double range);
 size_t cuda_brick_search_bytes(const CudaBricks *bricks, const MdConfig *config, int block);
 size_t cuda_brick_force_bytes(const CudaBricks *bricks, const MdConfig *config); /* of a block that computes forces */
@@ -28,10 +28,10 @@ size_t cuda_brick_force_bytes(const CudaBricks *bricks, const MdConfig *config);
 size_t cuda_brick_shared_bytes(const MdConfig *config, const MdSystemPlan *plan);
 void cuda_brick_set_room(CudaBricks *bricks, const MdConfig *config, int cells, int dimension, int32_t atoms);
 size_t cuda_brick_staged_bytes(const MdConfig *config); /* of an atom, in the search */
-/* What the resident kernel holds beside that, for each row of a block (HeldAtom of kernels/batches/step_brick.cuh). */
+/* Additional memory of the resident kernel for each row of a block (HeldAtom of kernels/batches/step_brick.cuh). */
 size_t cuda_brick_held_bytes(const MdConfig *config, int block);
 
-/* --- choices.c: what `auto` becomes, and what is refused --- */
+/* --- choices.c: the choices of `auto`, and refusals --- */
 /* Atoms up to which launch.persistent = auto takes the resident kernel, with that memory.brick_grid. */
 int64_t cuda_most_resident(int brick_grid, const MdConfig *config);
 /* neighbor.distances = matrix, memory.staging = async: from which compute capability on. */
@@ -46,7 +46,7 @@ bool cuda_brick_suits_speculation(const MdConfig *config, const MdSystemPlan *pl
 /* memory.staging, once launch.passes is known. */
 void cuda_brick_resolve_staging(MdConfig *config, MdChoices *choices);
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
-/* Whether blocks of these bricks would need more room than there is; and what, in words. */
+/* Whether blocks of these bricks would need more room than there is; and of which kind, in words. */
 bool cuda_brick_lacks_room(const MdConfig *config, const MdSystemPlan *plan, char *what, size_t size);
 
 #endif

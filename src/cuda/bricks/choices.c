@@ -1,4 +1,4 @@
-/* What `auto` becomes of bricks, and what is refused (memory.sort = brick, force.kernel = brick): see shape.c. */
+/* The choices of `auto` for bricks, and refusals (memory.sort = brick, force.kernel = brick): see shape.c. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,10 +12,9 @@ enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
 /* Of a uniform system, so that one with some crowds still has room. */
 static const double most_staged_atoms = 3000, most_candidates = 0.8 * CUDA_MAX_CANDIDATES, most_rows = 640;
 
-/* The resident kernel where one thread an atom fits on the GPU, and everything else allows it. Of bricks it takes a part of
- * that, but for one or two a multiprocessor: a third, and two thirds where batches end by the check of displacements, were
- * measured to be the bounds on an H200 (every 20 steps: 2.81 G atom-steps/s and 3.43 by kernels at 55,296 atoms;
- * run/results/h200). */
+/* The resident kernel where one thread an atom fits on the GPU, and everything else allows it. With bricks, except one or two a
+ * multiprocessor, the limit is a part of that: a third, and two thirds if batches end by the check of displacements, as measured on
+ * an H200 (every 20 steps: 2.81 G atom-steps/s and 3.43 by kernels at 55,296 atoms; run/results/h200). */
 int64_t cuda_most_resident(int brick_grid, const MdConfig *config) {
     const int64_t most = cuda_device_resident_threads() / 2; /* at 64 registers a thread */
     if (config->force_kernel != MD_KERNEL_BRICK || brick_grid != MD_BRICK_GRID_CELLS) return most;
@@ -44,7 +43,7 @@ static Trial try_cells(const MdConfig *config, const MdSystemPlan *plan, int bri
     return trial;
 }
 
-/* What entries and tables of a block have room for, and the device. */
+/* The room of entries and tables of a block, and of the device. */
 static bool fits(const Trial *trial, const MdSystemPlan *plan) {
     const double range = cuda_list_range(&trial->config, &plan->potential);
     return cuda_division_staged(&trial->division, plan->n_atoms, range) <= CUDA_MAX_STAGED &&
@@ -112,10 +111,10 @@ bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
     return cuda_division_bricks(&trial.division) >= least_bricks * cuda_device_multiprocessors();
 }
 
-/* Of shared memory, what the system takes of each block and what a kernel that sums by warps has by itself. */
+/* Shared memory of each block that the system takes, and static memory of a kernel that sums by warps. */
 static const double most_beside = 1024 + 256;
 
-/* Whether what the resident kernel has of its brick in shared memory, with room to grow, leaves room for as many blocks. */
+/* Whether as many blocks fit with the resident kernel's shared memory of a brick, with room to grow. */
 static bool shares_multiprocessor(const MdConfig *config, const MdSystemPlan *plan, const CudaDivision *division,
                                   double rows, int on_each) {
     const double held = (double)cuda_brick_held_bytes(config, CUDA_MAX_BLOCK) / CUDA_MAX_BLOCK *
@@ -226,12 +225,12 @@ static void resolve_threads_per_atom(MdConfig *config, const MdSystemPlan *plan,
         on_each, rows);
 }
 
-/* With the check of displacements what is kept for a rollback takes registers and shared memory. Melts, by local and by grid, in
+/* With the check of displacements the data for a rollback take registers and shared memory. Melts, by local and by grid, in
  * thousands of steps a second, on an H100 (run/results/h100), of one brick a multiprocessor: 4,000 atoms 287 and 243, 6,912 233 and
  * 200, 10,976 191 and 168, 16,384 150 and 136, 23,328 152 and 137, 32,000 127 and 111 (blocks of 576 threads); 55,296, whose blocks
  * are larger, 73.8 and 76.8; one thread a row: 70,304 (608) 76.0 and 75.1. Of two: 108,000 46.5 and 49.7. On an H200
  * (run/results/h200/LOG.md), one thread a row, each of which spills 80 bytes or more: 78,732 (672) 66.8 and 68.2,
- * 87,808 (736) 59.5 and 60.4, 97,556 (800) 53.2 and 53.4. What lies between 608 and 672 was not measured. */
+ * 87,808 (736) 59.5 and 60.4, 97,556 (800) 53.2 and 53.4. Sizes between 608 and 672 were not measured. */
 static const double most_speculative_threads = CUDA_BRICK_THREADS, most_speculative_rows = 640;
 
 bool cuda_brick_suits_speculation(const MdConfig *config, const MdSystemPlan *plan) {
@@ -244,13 +243,13 @@ bool cuda_brick_suits_speculation(const MdConfig *config, const MdSystemPlan *pl
            shares_multiprocessor(config, plan, &division, rows, 1);
 }
 
-/* Matrices are of doubles, whatever run.precision is: of these a multiprocessor of compute capability 9.0 and 10.0 (H100, H200,
- * B200) multiplies and adds as many as of floats, one of 10.3 and 12.0 (B300, RTX 50) a sixty-fourth of that. */
+/* Matrices are of doubles for any run.precision: a multiprocessor of compute capability 9.0 and 10.0 (H100, H200,
+ * B200) multiplies and adds doubles at the rate of floats, one of 10.3 and 12.0 (B300, RTX 50) at a sixty-fourth of it. */
 static bool has_fast_matrices(int capability) { return capability == 90 || capability == 100; }
 
-/* Products of matrices, and rows ordered by groups of banks: a search of a million atoms takes 0.46 ms in place of 0.52 by
- * threads, and forces 0.104 in place of 0.146. Threads took 0.93 for rows in such an order, which cost a rebuild what forces
- * gained (run/results/h200). In two dimensions, where most candidates are in range, both lost. */
+/* Products of matrices, and rows ordered by groups of banks: a search of a million atoms takes 0.46 ms instead of 0.52 by
+ * threads, and forces 0.104 instead of 0.146. Threads took 0.93 for rows in such an order, which cost a rebuild as much as
+ * forces gained (run/results/h200). In two dimensions, where most candidates are in range, both lost. */
 static const char *why_no_matrices(const MdSystemPlan *plan) {
     const int capability = cuda_device_compute_capability();
     return plan->box.dimension == 2              ? "most candidates are in range in two dimensions"

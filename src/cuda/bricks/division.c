@@ -70,8 +70,8 @@ CudaDivision cuda_divide_by_cells(const double length[3], int dimension, double 
     return division;
 }
 
-/* How long a block takes for its brick, in units of the time for the atoms of a unit of its volume: what is staged counts
- * at each step, and what the search looks at to find it at each list. From clocks in the resident kernel at 32,000 atoms
+/* How long a block takes for its brick, in units of the time for the atoms of a unit of its volume: staged atoms count
+ * at each step, and candidates of the search at each list. From clocks in the resident kernel at 32,000 atoms
  * (run/results/h200). */
 double cuda_division_time(const CudaDivision *division, double range) {
     double edges[3], around[3] = {0, 0, 0};
@@ -122,7 +122,7 @@ double cuda_brick_likely_rows(double rows, int threads_per_atom) {
 /* Room for so many and some more, and no more than most. */
 int32_t cuda_brick_room_for(double staged, int32_t most) { return (int32_t)fmin(ceil(staged / 64) * 64, most); }
 
-/* Room for what a block stages, until it is known how much that is: liquids differ by a few dozen atoms, and with room for
+/* Room for the staged atoms of a block, until their number is known: liquids differ by a few dozen atoms, and with room for
  * many more there would be fewer blocks on a multiprocessor. */
 int32_t cuda_division_room(const CudaDivision *division, int64_t n_atoms, double range) {
     const double staged = cuda_division_staged(division, n_atoms, range);

@@ -1,4 +1,4 @@
-/* How a box is divided into bricks of cells: what shape.c makes room for, and what choices.c chooses among. */
+/* How a box is divided into bricks of cells: shape.c makes room for them, choices.c chooses among them. */
 #ifndef MD_CUDA_BRICK_DIVISION_H
 #define MD_CUDA_BRICK_DIVISION_H
 
@@ -42,7 +42,7 @@ CudaDivision cuda_divide(const MdConfig *config, const MdBox *box, double range,
 double cuda_brick_likely_rows(double rows, int threads_per_atom);
 /* Room for so many staged atoms and some more, and no more than most. */
 int32_t cuda_brick_room_for(double staged, int32_t most);
-/* Room for what a block stages, until it is known how much that is. */
+/* Room for the staged atoms of a block, until their number is known. */
 int32_t cuda_division_room(const CudaDivision *division, int64_t n_atoms, double range);
 /* Whether a block can look into so many cells along each edge, and those around. */
 bool cuda_brick_cells_fit(int cells, int dimension);

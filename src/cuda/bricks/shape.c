@@ -1,8 +1,8 @@
 /* Bricks of cells, host side (memory.sort = brick, force.kernel = brick): the room that their blocks need.
- * How large they are, division.c tells, and choices.c what auto takes. The kernels stand in kernels/bricks/search.cuh, load_tile.cuh and kernels/bricks/force.cuh.
+ * division.c has their sizes, choices.c the choices of auto. The kernels are in kernels/bricks/{search,load_tile,force}.cuh.
  *
- * A brick as large as fits has the least around it: with three cells along each edge a block looks into 125 cells for 27. What
- * it stages must fit its shared memory and 12 bits of an entry. Rooms are planned for a uniform system; one that is
+ * The largest brick that fits has the smallest halo: with three cells along each edge a block looks into 125 cells for 27. The
+ * staged atoms must fit its shared memory and 12 bits of an entry. Rooms are planned for a uniform system; one that is
  * denser somewhere is noticed when the list is built, and gets more room or smaller bricks. */
 #include <math.h>
 
@@ -46,7 +46,7 @@ int cuda_brick_search_block_size(const CudaTarget *target, double range) {
 static const double least_whole_bricks = 3, most_whole_bricks = 5;
 
 /* As many threads as rows where blocks are few: in double precision two are all that shared memory holds, and in a queue no
- * more can begin at a time than stand between a brick and what it waits for. */
+ * more can begin at a time than are between a brick and the bricks that it waits for. */
 int cuda_brick_block_size(const CudaTarget *target, double range, int threads_per_atom) {
     const MdConfig *config = target->config;
     const CudaDivision division = cuda_divide(config, target->box, range, target->n_sms);
@@ -54,7 +54,7 @@ int cuda_brick_block_size(const CudaTarget *target, double range, int threads_pe
     const bool are_few = config->launch_passes == MD_PASSES_QUEUE && n_bricks > least_whole_bricks * target->n_sms &&
                          n_bricks < most_whole_bricks * target->n_sms;
     double rows = cuda_division_largest(&division, target->n_atoms);
-    /* Of several processes blocks are to hold what they stage, as barriers of all GPUs are dear. Halves of a box have long bricks. */
+    /* With several processes blocks should hold their staged atoms, as barriers of all GPUs are slow. Halves of a box have long bricks. */
     if (md_config_has_domains(config) && config->memory_brick_grid != MD_BRICK_GRID_CELLS && threads_per_atom == 1)
         rows = fmax(rows, cuda_division_staged(&division, target->n_atoms, range) / CUDA_MOST_HELD_SOURCES);
     return threads_of_block(config, rows, threads_per_atom,
@@ -72,9 +72,9 @@ static int block_threads(const CudaTarget *target, bool searches) {
 
 /* --- room ---------------------------------------------------------------------------------------------------------- */
 
-/* What the search has in shared memory: an atom as the force kernel has it, or four doubles; the cells (kernels/bricks/load_tile.cuh:
- * three numbers and two bytes each); and for each warp of kernels/bricks/search_matrix.cuh those entries without a place and the
- * eights of atoms it is to test, four of which may stand behind the last. */
+/* The shared memory of the search: an atom as in the force kernel, or four doubles; the cells (kernels/bricks/load_tile.cuh:
+ * three numbers and two bytes each); and for each warp of kernels/bricks/search_matrix.cuh its spare entries and the table of
+ * eights of atoms that it tests, with room for four after the last. */
 size_t cuda_brick_staged_bytes(const MdConfig *config) {
     return cuda_facts(config).has_matrices ? 4 * sizeof(double) : 4 * cuda_facts(config).pair_size;
 }
@@ -108,7 +108,7 @@ size_t cuda_brick_held_bytes(const MdConfig *config, int block) {
 }
 
 /* No kernel of bricks declares more, of up to 1024 threads (the search 2.4 KiB, sums by warps 1.2, of reproducible ones 3.2); and
- * what trees of sums have for each thread: two of doubles, one of floats. */
+ * trees of sums have for each thread two doubles or one float. */
 static const size_t most_static_shared = 3 << 10, more_of_parts = 2 << 10, most_tree_bytes = 20;
 
 size_t cuda_brick_shared_bytes(const MdConfig *config, const MdSystemPlan *plan) {
@@ -144,7 +144,7 @@ int cuda_brick_held_sources(const CudaTarget *target, int block) {
 
 /* Every 20 steps on an H200, by launch.barrier = local and grid, in thousands of steps a second
  * (run/results/h200/LOG.md has the commits): held are 32,000 atoms, 162.9 and 139.1, 78,732, 87.1 and 82.5, and
- * 97,556, 67.5 and 65.5; not what the bricks of 108,000 atoms stage, 56.0 and 62.2, of 119,164, 42.5 and 46.4, and of 131,072, 44.3
+ * 97,556, 67.5 and 65.5; not held are the staged atoms of bricks of 108,000 atoms, 56.0 and 62.2, of 119,164, 42.5 and 46.4, and of 131,072, 44.3
  * and 46.6; nor, in two dimensions, the rows of 32,400, 131.2 and 165.4, and of 44,100, 130.2 and 164.1. */
 bool cuda_brick_is_held(const CudaTarget *target) {
     const double range = cuda_list_range(target->config, target->potential);

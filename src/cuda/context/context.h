@@ -1,11 +1,11 @@
-/* The cuda backend from inside: its context, and what all of it rests on; stages.h has the stages. Only files of src/cuda and
- * tests see it.
+/* The inside of the cuda backend: its context, used by all of it; stages.h has the stages. Only files of src/cuda and
+ * tests include it.
  *
- * Host code is C11; the kernels stand in kernels/ and are compiled when the program starts, for exactly the switches of
+ * Host code is C11; the kernels are in kernels/ and are compiled when the program starts, for exactly the switches of
  * the run (kernels.c). One host thread uses a context; all kernels go to its one stream, so that stages follow each other
- * without a word. Beside it there are the copy stream, and the writer thread, which waits for what it brings (output.c). The
- * host waits in few places: with host-check once a step, for a decision at some rebuilds (neighbor.c), and where sums or
- * particles are asked for at once. */
+ * without synchronisation. There are also the copy stream, and the writer thread, which waits for its copies (output.c). The
+ * host rarely waits: with host-check once a step, for a decision at some rebuilds (neighbor.c), and if sums or
+ * particles are needed at once. */
 #ifndef MD_CUDA_CONTEXT_H
 #define MD_CUDA_CONTEXT_H
 
@@ -29,7 +29,7 @@ typedef enum CudaStage {
     CUDA_REDUCE,
     CUDA_GATHER,
     CUDA_STEP, /* batches of steps: graphs, the resident kernel */
-    CUDA_HALO, /* of several processes, as what follows */
+    CUDA_HALO, /* of several processes, as the following */
     CUDA_MIGRATE,
     CUDA_N_STAGES
 } CudaStage;
@@ -156,7 +156,7 @@ typedef struct CudaTrace {
 
 /* --- batches --- */
 
-/* What a batch of steps begins and ends with. */
+/* The beginning and the end of a batch of steps. */
 enum {
     CUDA_BEGINS_FORCED = 1, /* forces: the drift of its first step is done */
     CUDA_ENDS_DRIFTED = 2,  /* the drift of the step after the last one, by launch.fuse = step */
@@ -204,14 +204,14 @@ typedef struct CudaRow {
 
 /* --- output.c --- */
 
-/* What a slot of the ring (backend/ring.h) is here: a device and a pinned buffer of sums, and events. */
+/* A slot of the ring (backend/ring.h) in this backend: a device and a pinned buffer of sums, and events. */
 typedef struct CudaSlot {
     CudaRow row;
     cudaEvent_t packed, copy_begun, copied;
     int64_t step_offset; /* see CudaContext */
 } CudaSlot;
 
-/* Of several processes, whose hosts put a frame together, each has its own atoms in it, in the order of memory, and behind the
+/* Of several processes, whose hosts put a frame together, each has its own atoms in it, in the order of memory, and after the
  * quantities their ids. */
 typedef struct CudaFrameBuffer {
     char *device, *host;
@@ -225,7 +225,7 @@ typedef struct CudaOutput {
     char *d_rows, *h_rows;
     CudaFrameBuffer *frames; /* [spec.n_frames] */
     MdPart whole;            /* several processes whose hosts put frames together: the rows that the consumer writes */
-    cudaEvent_t joined_copied; /* and whose GPUs do: the end of the last copy of what all frames have on the device */
+    cudaEvent_t joined_copied; /* and whose GPUs do: the end of the last copy from shared device buffers */
     bool copies_frames;        /* output.host_memory is not mapped */
     cudaStream_t copy_stream;  /* that of the context, or its own */
 } CudaOutput;
@@ -236,19 +236,19 @@ enum { CUDA_SENT_TABLES = 8 };
 
 /* Of several processes. */
 typedef struct CudaHalo {
-    CudaHaloTable table;        /* what the device has, or is to have */
+    CudaHaloTable table;        /* content of the device, now or after issued work */
     CudaHaloTable *sent_tables; /* [CUDA_SENT_TABLES] pinned: on their way there and back */
     int64_t n_uploads;
     char *h_out, *h_in;   /* [row_room] rows on their way, pinned */
     unsigned *h_moved_sq; /* pinned: a largest displacement on its way */
-    bool is_stale;        /* atoms have moved since places were exchanged */
+    bool is_stale;        /* atoms have moved since positions were exchanged */
     bool wants_room;      /* lists by kernels: the next list needs more room than there is, with some rank */
     bool has_fault;       /* of some rank: agreed, so that all end at the same step */
     int pushed_copy;      /* parallel.transport = direct: of the positions, the last one that is there; -1: either */
-    CudaPeers *h_peers;   /* what the device has; and what of it is mapped */
+    CudaPeers *h_peers;   /* memory of the device; and the mapped part of it */
     void *mapped[4 * CUDA_MOST_PEERS];
     int n_mapped;
-    CudaMailbox *mailbox; /* the own one, and the inbox behind it */
+    CudaMailbox *mailbox; /* the own one, and the inbox after it */
     CudaNccl *nccl;       /* parallel.transport = nccl */
     int n_unwaited;       /* exchanges that were issued since the host waited for one */
 } CudaHalo;
@@ -272,15 +272,15 @@ typedef struct CudaContext {
     atomic_int n_compiled, n_kept; /* files of kernels: compiled by this run, taken from the cache */
     double kernels_s;              /* until they were ready */
     CudaKernel kernels[CUDA_N_KERNELS];
-    CUresult refused; /* check.kernels = off: what the first launch that failed returned, */
+    CUresult refused; /* check.kernels = off: the error of the first failed launch, */
     const char *refused_kernel;
 
-    /* what is simulated */
+    /* the simulated system */
     int64_t n_all; /* atoms of all processes */
     int n_own;     /* of this one, as of the last list; of one process: all */
     int room;      /* that arrays and launches have room for, with the halo */
-    int n_share;   /* what it has on the average, */
-    MdBox share;   /* and its part of the box, as a box of its own: bricks, rows and blocks are planned for them */
+    int n_share;   /* its averages, */
+    MdBox share;   /* and its part of the box, as a separate box: bricks, rows and blocks are planned for them */
     MdBox box;
     MdPotential potential;
     double range; /* cuda_list_range */
@@ -290,12 +290,12 @@ typedef struct CudaContext {
     CudaHalo halo;
     MdRankStatistics rank;
 
-    CudaArguments arguments; /* what kernels get; the host's view of all device arrays */
+    CudaArguments arguments; /* the arguments of kernels; the host's view of all device arrays */
     unsigned char pair_table[MD_MAX_TYPES * MD_MAX_TYPES * sizeof(MdPair_d)]; /* second argument of the force kernels */
 
     /* cells, only where something needs them */
     int max_cells;
-    /* [max_cells + 1], zero but in a sort, and behind them twice as many as few cells are: those of the last sort of few,
+    /* [max_cells + 1], zero but in a sort, and after them twice as many as few cells are: those of the last sort of few,
      * and zeros for the next one (sort.c) */
     int32_t *cell_counts;
     int few_counted, few_turn; /* cells of the last sort of few, and which of the two have its counts */
@@ -306,12 +306,12 @@ typedef struct CudaContext {
     int64_t max_bricks, max_steps; /* that there is room for; and for steps of them, with those around a domain */
 
     bool built;
-    bool unconfirmed; /* a build was issued, and nobody has looked whether it has had room: known after */
+    bool unconfirmed; /* a build was issued, and its room was not checked yet: known after */
     cudaEvent_t searched;
 
     /* the steps, see batches/steps.c */
     int64_t step;           /* the last one that was begun, counted from the start of the context */
-    int64_t step_offset;    /* what the caller counts besides */
+    int64_t step_offset;    /* additional counts of the caller */
     bool is_drifted;        /* its drift is issued, and its forces are not */
     bool kick_open;         /* its second half kick is still to be issued */
     int64_t goal;           /* the last step that was asked for, */
@@ -329,7 +329,7 @@ typedef struct CudaContext {
     volatile CudaHostStatus *h_host_status; /* mapped, so that the host can look without waiting */
     MdFault fault;
     cudaEvent_t status_copied;
-    CudaRow sums; /* for who waits for them */
+    CudaRow sums; /* for threads that wait for them */
     CudaPartials pair_partials, atom_partials;
     bool places_stale; /* arguments.place_of_id, which one process has, is of an earlier order of the particles */
     bool has_forces;   /* those of arguments.now.force are of the particles: not between a sort and the next forces */

@@ -1,5 +1,5 @@
-/* What the configuration says, in one place: computed once when it is resolved, and read by all of the cuda backend. What
- * depends on the grid of cells as well stands in stages/sizes.c. */
+/* Properties of the configuration: computed once when it is resolved, and read by all of the cuda backend. Values that
+ * depend on the grid of cells as well are in stages/sizes.c. */
 #ifndef MD_CUDA_FACTS_H
 #define MD_CUDA_FACTS_H
 
@@ -34,13 +34,13 @@ typedef struct CudaFacts {
     bool fuses_steps;      /* launch.fuse = step */
     bool queues;           /* launch.passes = queue */
     bool lists_copies;     /* several processes: each atom has a list of its copies, for the block that moves it */
-    bool batches;          /* steps that nobody looks at go in batches */
+    bool batches;          /* steps without output go in batches */
     bool stops_itself;     /* the kernel of a batch stops in its midst: some steps more in it cost hardly anything */
     /* Blocks of the resident kernel may have to make steps again: launch.barrier = local with device-check. */
     bool may_roll_back;
 } CudaFacts;
 
-/* config: resolved; before that, what is asked for so far. */
+/* config: resolved; before that, the request so far. */
 CudaFacts cuda_facts(const MdConfig *config);
 
 /* How far apart the atoms of a listed pair may be, sigma: the longest cutoff and the skin. */

@@ -15,7 +15,7 @@
 
 /* --- the folder ------------------------------------------------------------------------------------------------------ */
 
-/* Makes the folder and those above it, for this user alone. */
+/* Makes the folder and those above it, for this user only. */
 static void make_folders(char *path) {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -25,7 +25,7 @@ static void make_folders(char *path) {
     mkdir(path, 0700);
 }
 
-/* Whether code may be taken from there: a folder of this user's that nobody else can write to. */
+/* Whether code may be taken from there: a folder of this user that no other user can write to. */
 static bool is_ours(const char *path) {
     struct stat facts;
     return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() &&
@@ -109,7 +109,7 @@ static int by_last_use(const void *a, const void *b) {
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* All files of the folder, with those that a crash has left half written; from malloc. */
+/* All files of the folder, also half-written ones after a crash; from malloc. */
 static Kept *list_files(const CudaCache *cache, size_t *n, long long *bytes) {
     char path[PATH_BYTES];
     size_t room = 0;

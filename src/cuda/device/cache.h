@@ -27,7 +27,7 @@ uint64_t cuda_cache_hash_source(uint64_t hash, const char *source);
 
 typedef struct CudaCache {
     char folder[3072]; /* "": nothing is kept */
-    bool is_default;   /* bounded in size: what was used longest ago goes (CUDA_CACHE_BYTES) */
+    bool is_default;   /* bounded in size: the least recently used files are removed (CUDA_CACHE_BYTES) */
 } CudaCache;
 
 /* The default folder is made if it is not there. */
@@ -39,8 +39,8 @@ bool cuda_cache_read(const CudaCache *cache, const char *name, CudaImage *image)
 /* Keeps the image. Where that fails it is compiled again next time, no more. */
 void cuda_cache_write(const CudaCache *cache, const char *name, const CudaImage *image);
 
-/* If the default folder holds more bytes than that, removes what was used longest ago until it holds three quarters of them; other
- * folders are their owner's. */
+/* If the default folder holds more bytes than that, removes the least recently used files until it holds three quarters of them; other
+ * folders are left to the user. */
 enum { CUDA_CACHE_BYTES = 256 << 20 };
 void cuda_cache_trim(long long most_bytes);
 

@@ -3,8 +3,8 @@
  * A unit is one file, such as cuda/kernels/force.cu. It sees the switches that its text names as MD_SW_<section>_<key> and no
  * others, so that units which a switch does not concern come out the same, byte for byte. Their values have names (deck/choices.h).
  *
- * The text is part of the program. MDMINI_KERNELS may name a folder like src/ with the files cuda/kernels/... that are to be
- * read instead: to try a change without a build. What was compiled is kept for later runs (cache.h). */
+ * The text is part of the program. MDMINI_KERNELS may name a folder like src/ whose files cuda/kernels/... are
+ * read instead: to try a change without a build. Compiled code is kept for later runs (cache.h). */
 #include "cuda/device/compile.h"
 
 #include <ctype.h>
@@ -27,7 +27,7 @@ enum { MAX_SOURCES = 96, NAME_BYTES = 128, MAX_OPTIONS = 96, OPTION_BYTES = 256 
 
 /* --- the text of a unit -------------------------------------------------------------------------------------------- */
 
-/* The texts of a unit: its own file and those that it includes, by name. */
+/* The texts of a unit: its file and the files that it includes, by name. */
 typedef struct Sources {
     int n;
     char names[MAX_SOURCES][NAME_BYTES];
@@ -49,7 +49,7 @@ static char *read_own(const char *name) {
     return md_file_read(path, &size);
 }
 
-/* What NVRTC does not have of the C library; the rest of it is built into the compiler. No macros: headers of the
+/* The part of the C library that NVRTC lacks; the rest is built into the compiler. No macros: headers of the
  * toolkit (CUB) define them in their own way. */
 static const CudaSource library_headers[] = {
     {"stdint.h", "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t;\n"
@@ -77,7 +77,7 @@ static const char *const constants[] = {
 #include "deck/choices.def"
 };
 
-/* What kernels include as deck/choices.h: the same constants as macros, since the preprocessor knows no enumerators. From malloc. */
+/* The text that kernels include as deck/choices.h: the same constants as macros, since the preprocessor knows no enumerators. From malloc. */
 static char *make_choices(void) {
     MdText text = {0};
     int value = 0;
@@ -94,9 +94,9 @@ static int find_source(const Sources *sources, const char *name) {
     return -1;
 }
 
-/* Adds a file and all that it includes: from MDMINI_KERNELS if it is there, else the program's. The compiler itself finds what
- * neither has, such as headers of the toolkit. physics/form.inc is the file of the form of the pair potential, and deck/choices.h is
- * made. */
+/* Adds a file and all that it includes: from MDMINI_KERNELS if it is there, else the program's. The compiler itself finds other
+ * files, such as headers of the toolkit. physics/form.inc is the file of the form of the pair potential, and deck/choices.h is
+ * generated. */
 static void add_source(Sources *sources, const char *name, const MdForm *form) {
     static const char directive[] = "#include ";
     char file[NAME_BYTES], included[NAME_BYTES];
@@ -182,9 +182,9 @@ static void define(Options *options, const Sources *sources, const char *macro, 
     if (is_named(sources, macro)) add_option(options, "-D%s=%d", macro, value);
 }
 
-/* Lines for profilers: before 12.1 NVRTC ends by SIGSEGV with them, in an endless recursion. And NVRTC looks for what it compiles in
- * a cache of the driver, which processes share (its guide, "Caching", since 12.9). What is measured here is what was compiled
- * here: cache.c keeps that by all that went into it. */
+/* Lines for profilers: before 12.1 NVRTC ends by SIGSEGV with them, in an endless recursion. And NVRTC looks into
+ * a cache of the driver, which processes share (its guide, "Caching", since 12.9). It is turned off, so that the time of compiling
+ * is measured: cache.c keeps code by all inputs of the compiler. */
 static void add_options_by_version(Options *options) {
     const int version = cuda_nvrtc_version();
     if (version >= 12010) add_option(options, "--generate-line-info");

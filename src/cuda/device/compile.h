@@ -7,7 +7,7 @@
 #include "physics/box.h"
 #include "system/system.h"
 
-/* What is compiled for. */
+/* The target of the compiler. */
 typedef struct CudaTarget {
     const MdConfig *config; /* resolved */
     const MdBox *box;
@@ -15,7 +15,7 @@ typedef struct CudaTarget {
     int64_t n_atoms, n_all; /* of this process; of all of them */
     int compute_capability; /* 90 for 9.0 */
     bool counting;          /* kernels that count their work */
-    const char *header;     /* of the toolkit, which they include whatever the switches say; NULL: none */
+    const char *header;     /* of the toolkit, which they include with any switches; NULL: none */
     int n_sms;        /* multiprocessors, which decide about blocks; 0: not known, as where code is compiled only */
     int held_sources; /* rounds in which a block of the resident kernel loads its tile (cuda_brick_held_sources) */
 } CudaTarget;

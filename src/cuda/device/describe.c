@@ -1,4 +1,4 @@
-/* What a GPU is and what it allows: the facts that CUDA's deviceQuery shows. No context is made, so that GPUs on which kernels
+/* The description of a GPU: the facts that CUDA's deviceQuery shows. No context is made, so that GPUs on which kernels
  * of this program cannot run are shown as well. */
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* Which GPU, whether it can run this build, and what it is. Everything that a user can mend is an input error that
- * names the ways out. */
+/* Chooses the GPU, checks that it can run this build, and describes it. A problem that a user can solve is an input error that
+ * names the remedies. */
 #include <stdio.h>
 
 #include "cuda/device/nvrtc.h"

@@ -1,6 +1,6 @@
 /* NCCL is loaded when a run asks for it, and declared here as far as it is used: neither the program nor its build
- * needs it. Its functions return before the device is done, so that their results say little; what goes wrong later,
- * and a rank that is gone or silent, is found by threads that look (ask, watch). NCCL itself waits for ever. */
+ * needs it. Its functions return before the device is done, so that their results say little; separate threads (ask, watch) find later failures,
+ * and a rank that is gone or silent. NCCL itself waits for ever. */
 #define _POSIX_C_SOURCE 200809L
 #include "cuda/device/nccl.h"
 
@@ -50,7 +50,7 @@ struct CudaNccl {
     const volatile unsigned long long *progress;
     pthread_t watcher, asker;
     pthread_mutex_t lock;                                /* of the handle, which NCCL frees when ranks part */
-    cudaEvent_t issued;                                  /* behind the last messages */
+    cudaEvent_t issued;                                  /* after the last messages */
     atomic_llong n_issued, n_done;                       /* groups of messages; of those, known to be done */
     atomic_bool is_joined, is_calling, is_aborted, ends; /* is_calling: the host is in NCCL, or launches a graph */
 };
@@ -106,7 +106,7 @@ static void check(const CudaNccl *nccl, int result, const char *what) {
 static void pause_shortly(void) { nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); }
 
 /* Notes which messages are done. The query may block: a launch waits while the queue of the device is full, here for other ranks, and
- * other calls may wait for it. So it has a thread of its own. */
+ * other calls may wait for it. So it has a separate thread. */
 static void *ask(void *opaque) {
     CudaNccl *nccl = opaque;
     cudaSetDevice(nccl->device); /* of this thread */
@@ -186,7 +186,7 @@ CudaNccl *cuda_nccl_create(const MdComm *comm, double patience_s, const volatile
     CUDA_CHECK(cudaEventCreateWithFlags(&nccl->issued, cudaEventDisableTiming));
     pthread_mutex_init(&nccl->lock, NULL);
     if (md_comm_is_root(comm)) check(nccl, nccl->call.GetUniqueId(&id), "ncclGetUniqueId");
-    md_comm_allgather(comm, &id, sizeof id, ids); /* by all: nobody waits in NCCL for who still compiles kernels */
+    md_comm_allgather(comm, &id, sizeof id, ids); /* by all: no rank waits in NCCL for one that still compiles */
     atomic_store(&nccl->is_calling, true);
     if (pthread_create(&nccl->watcher, NULL, watch, nccl) != 0 || pthread_create(&nccl->asker, NULL, ask, nccl) != 0)
         md_panic("no threads that watch NCCL");

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "parallel/comm.h"
 
-/* The ranks, joined. NULL in its place: there is none, and then the functions that say so do nothing. */
+/* The communicator of all ranks. NULL: there is none; functions that allow it then do nothing. */
 typedef struct CudaNccl CudaNccl;
 
 /* Why this process cannot use NCCL; empty: it can. */
@@ -26,14 +26,14 @@ void cuda_nccl_destroy(CudaNccl *nccl);
 void cuda_nccl_begin(CudaNccl *nccl);
 void cuda_nccl_send(CudaNccl *nccl, const void *data, size_t bytes, int rank, cudaStream_t stream);
 void cuda_nccl_receive(CudaNccl *nccl, void *data, size_t bytes, int rank, cudaStream_t stream);
-/* Of all ranks, each in place. */
+/* Over all ranks, each in place. */
 void cuda_nccl_largest(CudaNccl *nccl, unsigned *values, size_t n, cudaStream_t stream);
 void cuda_nccl_end(CudaNccl *nccl, cudaStream_t stream, bool is_captured);
 
 /* Before and after the launch of a graph that may hold messages; NULL: nothing. */
 void cuda_nccl_begin_launch(CudaNccl *nccl);
 void cuda_nccl_end_launch(CudaNccl *nccl, cudaStream_t stream);
-/* Behind a wait: ends the run where the device did not bring what was waited for; NULL: nothing. */
+/* After a wait: ends the run if the device did not deliver; accepts NULL. */
 void cuda_nccl_check(const CudaNccl *nccl);
 
 #endif

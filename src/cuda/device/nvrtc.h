@@ -5,10 +5,10 @@
 #include <nvrtc.h>
 #include <stdbool.h>
 
-/* What fails here is an internal fault. */
+/* A failure here is an internal fault. */
 void cuda_nvrtc_check(nvrtcResult result, const char *what);
 
-/* What NVRTC compiles to for a GPU: code for that GPU, or, for one that is newer than this NVRTC, PTX of the newest
+/* The output of NVRTC for a GPU: code for that GPU, or, for one that is newer than this NVRTC, PTX of the newest
  * architecture before it, which the driver compiles on. */
 typedef struct CudaArchitecture {
     int number; /* 90 for 9.0; 0: the GPU is older than all that this NVRTC has */

@@ -1,4 +1,4 @@
-/* How many blocks of a kernel a multiprocessor holds, and what limits them: the arithmetic of CUDA's occupancy calculator.
+/* How many blocks of a kernel a multiprocessor holds, and the resource that limits them: the arithmetic of CUDA's occupancy calculator.
  * How many there are the driver says too (cuOccupancyMaxActiveBlocksPerMultiprocessor); it does not say why. */
 #ifndef MD_CUDA_OCCUPANCY_H
 #define MD_CUDA_OCCUPANCY_H
@@ -7,11 +7,11 @@
 
 enum { CUDA_LIMITS_BYTES = 48 };
 
-/* What a multiprocessor has. */
+/* The resources of a multiprocessor. */
 typedef struct CudaMultiprocessor {
     int compute_capability; /* 90 for 9.0 */
     int blocks, threads, registers;
-    size_t shared_bytes, reserved_bytes; /* of shared memory: all of it; what CUDA itself takes for each block */
+    size_t shared_bytes, reserved_bytes; /* shared memory: all of it; CUDA's own part for each block */
 } CudaMultiprocessor;
 
 /* Blocks that fit as far as this resource goes. */

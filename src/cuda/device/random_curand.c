@@ -37,7 +37,7 @@ static curandRngType_t curand_type(int generator) {
     }
 }
 
-/* mt19937 looks at the lower half of the seed alone; the upper half is mixed into it, so that every seed counts. */
+/* mt19937 uses only the lower half of the seed; the upper half is mixed into it, so that every seed counts. */
 static uint64_t curand_seed(int generator, uint64_t seed) {
     if (generator != MD_GENERATOR_MT19937 || seed >> 32 == 0) return seed;
     return (uint32_t)(seed ^ md_random_stream_seed(seed >> 32, 1));
@@ -45,7 +45,7 @@ static uint64_t curand_seed(int generator, uint64_t seed) {
 
 /* Outputs that the generator takes for a double, by which curandSetGeneratorOffset counts: two of 32 bits, or for
  * mrg32k3a one. mt19937 has no offset. Not documented: found by comparison with cuRAND 10.4 in this ordering, on host and device;
- * tests/system/test_random.c and test_random_device.c compare anew. */
+ * tests/system/test_random.c and test_random_device.c compare again. */
 static unsigned outputs_per_number(int generator) {
     switch (generator) {
     case MD_GENERATOR_MRG32K3A: return 1;

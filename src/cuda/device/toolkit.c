@@ -20,7 +20,7 @@ static bool has_file(const char *folder, const char *name) {
     return file != NULL;
 }
 
-/* CUDA 13 keeps its C++ libraries in a folder of their own. */
+/* CUDA 13 keeps its C++ libraries in a separate folder. */
 static bool has_header(const char *folder, const char *header) {
     char part[CUDA_TOOLKIT_BYTES];
     snprintf(part, sizeof part, "cccl/%s", header);

@@ -10,17 +10,17 @@
 
 enum {
     CUDA_TOOLKIT_BYTES = 224, /* of a path */
-    CUDA_CUB_VERSION = 12060  /* of NVRTC: before, the headers of CUB include what it does not have */
+    CUDA_CUB_VERSION = 12060  /* of NVRTC: before, the headers of CUB include headers that it lacks */
 };
 
-/* What kernels include of the toolkit for this configuration; NULL: nothing. */
+/* The headers of the toolkit that kernels include for this configuration; NULL: none. */
 const char *cuda_toolkit_header(const MdConfig *config);
 
 /* The include folder of a toolkit that has the header, there or in its part cccl; false: none is found. Looks where the
  * program was built, then in $CUDA_HOME and $CUDA_PATH. */
 bool cuda_toolkit_find(const char *header, char folder[CUDA_TOOLKIT_BYTES]);
 
-/* Refuses what needs headers that are not here. */
+/* Refuses switches that need missing headers. */
 MdStatus cuda_toolkit_resolve(const MdConfig *config, MdErrors *errors);
 
 #endif

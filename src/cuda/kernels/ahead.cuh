@@ -1,5 +1,5 @@
-/* neighbor.predict: how far ahead of a particle its place in the list is, and that place from where pairs see the particle. Several
- * kernels ask, and must get the same to the bit: nothing is fused here. */
+/* neighbor.predict: how far the list position of a particle is ahead of it, and that position as pairs see it. Several
+ * kernels compute this, and must get the same bits: nothing is fused here. */
 #ifndef MD_CUDA_AHEAD_CUH
 #define MD_CUDA_AHEAD_CUH
 

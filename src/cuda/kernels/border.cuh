@@ -60,7 +60,7 @@ __device__ inline void list_copies(const CudaArguments &a, int i, int c, int ran
         const int cell = first_border_cell(domain, side) + cell_in_box(border_box(domain, side), at);
         const int number = domain.out_cell[cell] + rank, k = domain.table->out[side] + number;
         domain.out[k] = i;
-        if (!domain.first_copy) continue; /* nobody asks for the copies of an atom */
+        if (!domain.first_copy) continue; /* the copies of an atom are not needed */
         domain.next_copy[k] = copy;
         const unsigned another = copy == CUDA_NO_COPY ? 0u : 1u;
         copy = (unsigned)side << CUDA_SIDE_SHIFT | another << CUDA_COPY_BITS | (unsigned)number;

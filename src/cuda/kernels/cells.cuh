@@ -3,8 +3,8 @@
  * Cells are numbered row by row, x fastest; where a cell's particles are in memory is another matter (memory.sort):
  *   none, cell       in that same order: a line of cells along x is one run of slots. With none, slots hold the numbers
  *                    of particles, and each particle is one more access away; with cell, a slot is a particle.
- *   morton, hilbert  in the order of the curve, so that cells near in space are near in memory along all axes, not along
- *                    x alone; pays with the look-up of a cell's place.
+ *   morton, hilbert  in the order of the curve, so that cells near in space are near in memory along all axes, not only
+ *                    along x; costs the look-up of a cell's rank.
  *   brick            brick by brick, row by row both the bricks and the cells of each: the atoms of a brick are one run. */
 #ifndef MD_CUDA_CELLS_CUH
 #define MD_CUDA_CELLS_CUH
@@ -50,7 +50,7 @@ __device__ inline int cell_along(double x, double origin, double inverse_edge, i
     return (int)fmin(fmax(floor((x - origin) * inverse_edge), 0.0), (double)(n - 1));
 }
 
-/* The cell of a place, of those of the whole box. */
+/* The cell of a position, among the cells of the whole box. */
 __device__ inline Cell cell_of_place(const CudaArguments &a, const Vec3<Pair> &x) {
     const CudaGrid &grid = a.grid;
     const int *n = has_domain ? a.domain.n_all : grid.n;

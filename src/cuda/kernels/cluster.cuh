@@ -2,8 +2,8 @@
  * holds every cluster of which a particle is within range of one of cluster c (c itself as well).
  *
  * A warp a row: it goes through the cells around the cells of its particles, and through the clusters that have a part
- * there, the whole warp at one of them at a time. A cluster reaches into several cells, and would be found in each: what
- * stands in the row already is not tested again. */
+ * there, the whole warp at one of them at a time. A cluster reaches into several cells, and would be found in each: clusters
+ * that are already in the row are not tested again. */
 #ifndef MD_CUDA_CLUSTER_CUH
 #define MD_CUDA_CLUSTER_CUH
 
@@ -49,7 +49,7 @@ __device__ inline void add_clusters(const CudaArguments &a, int c, int other, co
     }
 }
 
-/* Past the capacity clusters are found more than once: the count is then at least what is needed. */
+/* Past the capacity clusters are found more than once: the count is then at least the needed one. */
 __device__ inline void search_clusters(const CudaArguments &a) {
     /* By block: a thread's own number passes 2^31 at 2^29 atoms. */
     const int c = (int)blockIdx.x * (MD_BLOCK / 32) + (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;

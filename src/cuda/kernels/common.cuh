@@ -1,22 +1,22 @@
-/* What all kernels build on: the precision, the layout of the particles, the box. Everything here is fixed when the
+/* The basis of all kernels: the precision, the layout of the particles, the box. Everything here is fixed when the
  * kernels are compiled, at the start of the program: MD_SW_<section>_<key> are the switches (values of
  * deck/choices.h), MD_SEVERAL_TYPES is a fact of the system, MD_BLOCK the threads of a block; list_options in compile.c has
- * them all. So a kernel is written once and has no branch for what the run does not use. A unit depends on what any of its files
- * names, so that here stands only what all of them need.
+ * them all. So a kernel is written once and has no branch for unused features. A unit depends on all names in its files, so
+ * this file has only definitions that all of them need.
  *
  * Precision
  *   single  everything in float
  *   mixed   positions with 33 significant bits: the nearest float, and CUDA_LOW_BITS more a component, of all three in one
  *           word; they are put together to a double where a particle moves. What a step adds to a position is a thousandth of
  *           the float's last bits, and a rounding of it is a random force; what it adds to a velocity is a tenth of it, so
- *           that a float serves there. Pairs see the float; those of bricks eight of the low bits as well (bricks/tile.cuh).
+ *           a float is enough there. Pairs see the float; in bricks also eight of the low bits (bricks/tile.cuh).
  *   double  everything in double
  *
  * Layout: the ladder of memory.layout
  *   aos   packed xyz: threads side by side touch every third number, three loads of 4 bytes (double: 8) each of which
  *         uses a third of the lines that it brings; the other two find them in L1
  *   soa   one array a component: each load is coalesced, but a gather of one neighbour touches three lines
- *   vec4  one aligned vector: a gather is one 16-byte access (double: two of 16), place and type together; a third more
+ *   vec4  one aligned vector: a gather is one 16-byte access (double: two of 16), position and type together; a third more
  *         bytes where the fourth is not needed */
 #ifndef MD_CUDA_COMMON_CUH
 #define MD_CUDA_COMMON_CUH
@@ -36,7 +36,7 @@
 /* So many blocks share a multiprocessor, as far as 64 registers a thread allow. */
 #define MD_SHARED_THREADS(blocks) ((blocks)*MD_BLOCK > 1024 ? 1024 : (blocks)*MD_BLOCK)
 /* The line above a kernel says what it reads and writes, as CudaArguments names it, and of how many. n: own atoms; n_stored: with the
- * copies behind them; n_slots, n_sorted: the same while they are sorted. All read the box, the grid and the stop flag. */
+ * copies after them; n_slots, n_sorted: the same while they are sorted. All read the box, the grid and the stop flag. */
 #define MD_KERNEL_OF(threads)     extern "C" __global__ void MD_BOUNDS(threads)
 #define MD_KERNEL                 MD_KERNEL_OF(MD_BOUND_THREADS)
 #define MD_ARGUMENTS              const __grid_constant__ CudaArguments a
@@ -61,8 +61,8 @@ template <class T> struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) Vec4 
 template <class T> struct Vec3 { T x, y, z; };
 
 /* The fourth component of a position, as bits: the type. In mixed precision the word of the low bits: of each component the upper
- * eight are a byte, x lowest; above these stands the type, in four bits, and above that the last bits, x lowest. The uppermost bit
- * is 0: it is for places on their way (batches/step_local.cuh). */
+ * eight are a byte, x lowest; above these is the type, in four bits, and above that the last bits, x lowest. The uppermost bit
+ * is 0: it is for positions in messages (batches/step_local.cuh). */
 constexpr int type_shift = is_mixed ? 24 : 0, last_bits_shift = type_shift + 4;
 constexpr unsigned most_types = 16;
 static_assert(MD_N_TYPES <= most_types && CUDA_LOW_BITS == 9, "a word has room for them");
@@ -81,7 +81,7 @@ __device__ inline int own_atoms(const CudaArguments &a) { return has_domain ? a.
 __device__ inline int stored_atoms(const CudaArguments &a) {
     return has_domain ? a.domain.table->n_stored : a.n_stored;
 }
-/* The same while they are sorted: with several processes some of the places in memory may be free. */
+/* The same while they are sorted: with several processes some of the slots may be free. */
 __device__ inline int own_slots(const CudaArguments &a) { return has_domain ? a.domain.table->n_slots : a.n_own; }
 __device__ inline int sorted_slots(const CudaArguments &a) {
     return has_domain ? a.domain.table->n_sorted : a.n_stored;
@@ -118,7 +118,7 @@ template <class T> __device__ inline void store(const CudaVectors &v, int64_t i,
     }
 }
 
-/* A vector together with what stands in its fourth component, or in an array of its own. */
+/* A vector together with its fourth component, which may be in a separate array. */
 template <class T> struct Full {
     Vec3<T> v;
     T w;
@@ -138,7 +138,7 @@ __device__ inline Full<Pair> load_velocity(const CudaParticles &p, int64_t i) {
     return load_full<Pair>(p.velocity, p.inverse_mass, i);
 }
 
-#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+#ifndef MD_HAS_PTX_BY_NAME /* compilers without an assembler for PTX have these functions */
 __device__ inline void ptx_prefetch_l2(const void *place) { asm volatile("prefetch.global.L2 [%0];" ::"l"(place)); }
 #endif
 
@@ -153,7 +153,7 @@ __device__ inline void ask_for_velocity(const CudaParticles &p, int i) {
 constexpr int dropped_bits = 52 - 23 - CUDA_LOW_BITS;
 constexpr long long low_half = 1ll << (dropped_bits + CUDA_LOW_BITS - 1); /* half a last bit of a float */
 
-/* x rounded to what can be stored. Numbers that a float would have to denormalise become zero: what is taken off the float
+/* x rounded to a number that can be stored. Numbers that would be denormal floats become zero: the difference to the float
  * nearest to x must not reach beyond zero. */
 __device__ inline State storable(State x) {
     if constexpr (is_mixed) {
@@ -169,20 +169,20 @@ __device__ inline Vec3<State> storable(const Vec3<State> &x) {
     return Vec3<State>{storable(x.x), storable(x.y), storable(x.z)};
 }
 
-/* What no compiler fuses with the sum behind it. */
+/* A product that no compiler fuses with the following sum. */
 __device__ inline float plain_product(float x, float y) { return __fmul_rn(x, y); }
 __device__ inline double plain_product(double x, double y) { return __dmul_rn(x, y); }
 
-#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
-/* Without a look at what is too small for a normal float: with flags that flush such numbers a cast takes three instructions. */
+#ifndef MD_HAS_PTX_BY_NAME /* compilers without an assembler for PTX have these functions */
+/* Without a check for denormal floats: with flags that flush such numbers a cast takes three instructions. */
 __device__ inline float ptx_cvt_rn_f32_f64(double x) {
     float rounded;
     asm("cvt.rn.f32.f64 %0, %1;" : "=f"(rounded) : "d"(x));
     return rounded;
 }
 
-/* The same, which no compiler can know. Of a number: it is computed here, and not behind a branch further on (where a compiler would
- * move these, too, if they were not volatile). Of a place: what stands there is loaded from then on, not kept in registers. */
+/* The same value, unknown to the compiler. Of a number: it is computed here, and not after a later branch (where a compiler would
+ * move these, too, if they were not volatile). Of an address: its content is loaded from then on, not kept in registers. */
 __device__ inline float opaque(float x) {
     asm volatile("" : "+f"(x));
     return x;
@@ -242,10 +242,10 @@ __device__ inline Vec3<State> join(const Vec3<Pair> &rounded, unsigned word) {
                        (State)join((float)rounded.z, low_of_word(word, 2))};
 }
 
-/* launch.fuse = step and memory.sort have positions twice, the second a.stride behind the first: `from` and `to` are how far
+/* launch.fuse = step and memory.sort have positions twice, the second a.stride after the first: `from` and `to` are how far
  * into them. */
 
-/* The type of a particle, from whatever holds it. */
+/* The type of a particle, from the array that holds it. */
 __device__ inline int load_type(const CudaParticles &p, int64_t i, int64_t from = 0) {
     if constexpr (!MD_SEVERAL_TYPES) return 0;
     if constexpr (is_vec4) return type_of(word_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w));
@@ -276,7 +276,7 @@ __device__ inline Vec3<State> load_position(const CudaParticles &p, int64_t i, i
     }
 }
 
-/* What `position` holds at place j, to place i of another. Returns it as pairs see it. */
+/* Copies entry j of `position` to entry i of another array. Returns it as pairs see it. */
 __device__ inline Vec3<Pair> copy_rounded(const CudaVectors &to, int64_t i, const CudaVectors &position, int64_t j) {
     Pair word = 0;
     if constexpr (is_vec4) word = ((const Vec4<Pair> *)position.part[0])[j].w;
@@ -285,27 +285,27 @@ __device__ inline Vec3<Pair> copy_rounded(const CudaVectors &to, int64_t i, cons
     return rounded;
 }
 
-/* Squared displacement from x0, its place of the last build: where it was then, or was to go (neighbor.predict). */
+/* Squared displacement from x0, its position of the last build: the actual one, or the predicted one (neighbor.predict). */
 __device__ inline float displacement_sq(const Vec3<Pair> &x, const Vec3<Pair> &x0) {
     const Pair dx = x.x - x0.x, dy = x.y - x0.y, dz = x.z - x0.z;
     return (float)(dx * dx + dy * dy + dz * dz);
 }
 
-/* Sets the stop flag: what was issued behind has no effect until the host has seen to it. The host is told all that it
- * needs to know of a list that is too old, so that it need not ask. */
+/* Sets the stop flag: work issued later has no effect until the host has handled it. The host gets all data
+ * about a list that is too old, so that it need not ask. */
 __device__ inline void set_stop_flag(const CudaArguments &a, unsigned why) {
     if (*(volatile unsigned *)&a.status->stopped) return; /* the host may have seen to it (cuda_sort_prepare) */
     a.status->stopped = why;
     *(volatile unsigned long long *)&a.host_status->stopped = CUDA_STOP_WORD(why, a.status->step); /* host memory */
 }
 
-/* The box edge and its inverse, and what a step takes, in the precision of pairs, already rounded by the host: a conversion from
+/* The box edge and its inverse, and the numbers of a step, in the precision of pairs, already rounded by the host: a conversion from
  * double takes as long as eight additions. */
 __device__ inline Pair box_length(const CudaArguments &a, int axis) {
     return (Pair)(is_double ? a.length[axis] : (double)a.length_f[axis]);
 }
-/* The box edge less its float value. A minimum image subtracts both, the larger part first: atoms are wrapped by the edge itself,
- * so with the float alone an atom that has crossed would jump by the rest as its neighbours see it, and the energy would drift. Bricks
+/* The box edge minus its float value. A minimum image subtracts both, the larger part first: atoms are wrapped by the edge itself,
+ * so with only the float an atom that has crossed would jump by the rest as its neighbours see it, and the energy would drift. Bricks
  * have both in their shifts (shift_along in load_tile.cuh). */
 __device__ inline Pair box_rest(const CudaArguments &a, int axis) {
     return (Pair)(is_double ? 0.0 : (double)a.rest_f[axis]);
@@ -328,7 +328,7 @@ __device__ inline Pair fault_sq(const CudaArguments &a) {
 template <class Round>
 __device__ inline auto wrap(double x, double length, double inverse, int32_t *image, Round round) {
     if (inverse == 0) return round(x); /* open axis */
-    /* fmin and fmax drop a NaN, and keep the count of boxes inside an int whatever x is */
+    /* fmin and fmax drop a NaN, and keep the count of boxes inside an int for any x */
     double boxes = fmin(fmax(floor(x * inverse), -1e9), 1e9);
     auto wrapped = round(x - boxes * length);
     if ((double)wrapped >= length) {
@@ -340,8 +340,8 @@ __device__ inline auto wrap(double x, double length, double inverse, int32_t *im
     return wrapped;
 }
 
-/* Floats as unsigned integers of the same order, so that the integer atomicMax serves: exact, and free of order, so that
- * extremes finish in this way whatever reduce.finish says. Every float maps above 0. */
+/* Floats as unsigned integers of the same order, for the integer atomicMax: exact in any order, so
+ * extremes finish in this way for any reduce.finish. Every float maps above 0. */
 __device__ inline unsigned float_key(float value) {
     unsigned bits = __float_as_uint(value);
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;

@@ -1,14 +1,14 @@
-/* What a search has found, for the host: the largest row and the number of entries. Where the list has no room for that, the
+/* The counts of a search, for the host: the largest row and the number of entries. If the list has too little room, the
  * device is stopped until the host has made room.
  *
- * A kernel of its own counts, once all rows are there (k_neighbor_count), or each block its own rows as it finds them, which
- * saves that launch (bricks/search.cuh). */
+ * A separate kernel counts when all rows are complete (k_neighbor_count), or each block counts its own rows as it finds them,
+ * which saves that launch (bricks/search.cuh). */
 #ifndef MD_CUDA_COUNT_CUH
 #define MD_CUDA_COUNT_CUH
 
 #include "cuda/kernels/common.cuh"
 
-/* What the rows of a block, or of several, come to; is_full: the list has no room whatever they are. By one thread. */
+/* Adds the counts of the rows of a block, or of several; is_full: the list has no room for any counts. By one thread. */
 __device__ inline void book_entries(const CudaArguments &a, int largest, unsigned long long entries, bool is_full) {
     atomicMax(&a.status->measures.largest_count, largest);
     atomicAdd(&a.status->measures.entries, entries);

@@ -1,5 +1,5 @@
-/* The counts of a counting sort, and where positions are meanwhile (kernels/sort.cu). With several processes kernels of other stages
- * count as well what they bring. */
+/* The counts of a counting sort, and the positions meanwhile (kernels/sort.cu). With several processes kernels of other stages
+ * also count the atoms that they bring. */
 #ifndef MD_CUDA_COUNT_IN_CELL_CUH
 #define MD_CUDA_COUNT_IN_CELL_CUH
 
@@ -16,7 +16,7 @@ __device__ inline unsigned lanes_below(int n) {
     return n_lanes < 32 ? (1u << n_lanes) - 1 : 0xffffffffu;
 }
 
-/* What was counted before this thread of the first n by `count`, which is that of the cell at `place`. Where memory keeps an
+/* The count in `count`, of the cell of rank `place`, before this thread of the first n. If memory keeps an
  * order, the particles of a warp are of two or three cells: the first one in each counts for all of them. */
 __device__ inline int count_particle(int *count, int place, int n) {
 #if MD_SW_memory_sort == MD_SORT_NONE || __CUDA_ARCH__ < 700 /* older GPUs cannot compare numbers over a warp */
@@ -31,8 +31,8 @@ __device__ inline int count_particle(int *count, int place, int n) {
 #endif
 }
 
-/* What particles of a cell are sorted by: the id; in bricks by x first, so that a line of cells along x is sorted by x as a
- * whole, and the search need not go through all of it. */
+/* The sort key of particles in a cell: the id; in bricks x first, so that a whole line of cells along x is sorted by x,
+ * and the search need not go through all of it. */
 typedef Select<in_bricks, uint64_t, int32_t>::type SlotKey;
 
 __device__ inline SlotKey key_at(const Vec3<Pair> &x, int id) {
@@ -40,12 +40,12 @@ __device__ inline SlotKey key_at(const Vec3<Pair> &x, int id) {
     else return id;
 }
 
-/* Room for the keys of a.keys_per_cell particles of the cell at `place`, of few cells. */
+/* Room for the keys of a.keys_per_cell particles of the cell of rank `place`, of few cells. */
 __device__ inline SlotKey *keys_of_few(const CudaArguments &a, int place) {
     return (SlotKey *)a.list.entries + (int64_t)place * a.keys_per_cell;
 }
 
-/* Particle i, by one of the first n threads, in the cell at `place`. With a.keys_per_cell, keys of few cells are there at once, as far
+/* Particle i, by one of the first n threads, in the cell of rank `place`. With a.keys_per_cell, keys of few cells are stored at once, as far
  * as there is room. */
 __device__ inline void count_at(const CudaArguments &a, int i, int place, int n, SlotKey key) {
     a.place[i] = place;

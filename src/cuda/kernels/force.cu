@@ -13,13 +13,13 @@
  *   cluster       force_cluster.cuh: clusters of 8 atoms against clusters of 8: one entry for 64 pairs, most of which are
  *                 out of range at short cutoffs.
  *
- *   brick         bricks/force.cuh: a block a brick of cells, with all that is around it in shared memory; a thread a row, the
+ *   brick         bricks/force.cuh: a block a brick of cells, with its halo in shared memory; a thread a row, the
  *                 entries of which are 16-bit addresses there. Each position is read from memory some five times a
- *                 step in place of eighty, and the list is half as long.
+ *                 step instead of eighty, and the list is half as long.
  *
  * A kernel is a function force_block of a block of atoms (force.cuh), so that the resident kernel can go through several.
- * Energy and virial are computed in instances of their own, so that steps that need forces only do not pay for them
- * (force.energy). How a pair is computed stands in pair.cuh, how its positions are read in position.cuh. */
+ * Energy and virial are computed in separate instances, so that steps that need only forces do not pay for them
+ * (force.energy). How a pair is computed is in pair.cuh, how its positions are read in position.cuh. */
 #include "cuda/kernels/force.cuh"
 
 /* Reads position [n_stored], list or cells, pairs [types, types]; writes force [n]. */

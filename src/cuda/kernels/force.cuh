@@ -8,7 +8,7 @@
 #include "cuda/kernels/force_list.cuh"
 #include "cuda/kernels/force_pairs.cuh"
 
-/* Launch bounds of kernels that compute forces alone, without sums. */
+/* Launch bounds of kernels that compute only forces, without sums. */
 #if MD_SW_force_kernel == MD_KERNEL_BRICK && MD_SW_run_precision != MD_PRECISION_DOUBLE /* pairs in single precision */
 #define MD_PLAIN_THREADS 1440 /* 40 registers are enough for a row, and five blocks of 288 threads hide more */
 #elif MD_SW_force_kernel == MD_KERNEL_BRICK
@@ -33,9 +33,9 @@ __device__ inline bool was_stopped(const CudaArguments &a, const unsigned *moved
     return *(volatile unsigned *)&a.status->stopped && !is_too_old(a, moved_sq);
 }
 
-/* At the begin of every force kernel: books the step, and, with device-check, tells that the list is too old. True: the
- * device waits for the host, nothing may be computed. Every thread of the grid gets the same answer, since what it
- * depends on was written by earlier kernels, or before a barrier of the grid. moved_sq: the largest squared displacement. */
+/* At the begin of every force kernel: counts the step, and, with device-check, checks whether the list is too old. True: the
+ * device waits for the host, nothing may be computed. Every thread of the grid gets the same answer, since its
+ * inputs were written by earlier kernels, or before a barrier of the grid. moved_sq: the largest squared displacement. */
 __device__ inline bool force_begin(const CudaArguments &a, const unsigned *moved_sq) {
     const bool stops = is_too_old(a, moved_sq);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -55,7 +55,7 @@ __device__ inline int force_blocks(const CudaArguments &a) {
     return (int)((a.n_force_items + items_of_block - 1) / items_of_block);
 }
 
-/* Kernels that have a row for each atom, and so its force in one place. Positions come `from` there. */
+/* Kernels that have a row for each atom, so that one thread or group has its force. Positions come `from` there. */
 template <class Visitor>
 __device__ inline void force_block_rows(const CudaArguments &a, const PairParameters *pairs, int block, int64_t from,
                                         Visitor &visitor) {
@@ -63,8 +63,8 @@ __device__ inline void force_block_rows(const CudaArguments &a, const PairParame
     else force_block_list(a, pairs, block, from, visitor);
 }
 
-/* What block number `block` of the grid does; every thread of the block must come here. May be called several times in
- * one launch. The visitor gets the pairs of this thread, each of which another may have, too (has_both_directions). */
+/* The work of block number `block` of the grid; every thread of the block must call it. May be called several times in
+ * one launch. The visitor gets the pairs of this thread; another thread may have the same pair (has_both_directions). */
 template <class Visitor>
 __device__ inline void force_block(const CudaArguments &a, const PairParameters *pairs, int block, Visitor &visitor) {
     constexpr int kernel = MD_SW_force_kernel;

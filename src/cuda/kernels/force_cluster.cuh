@@ -2,8 +2,8 @@
  *
  * cluster: a warp a cluster i; lanes are its 8 atoms by 4 of the 8 atoms of a cluster j, in two turns. One entry of the
  * list serves 64 pairs, and an atom of j that is read serves 8 atoms of i: a tenth of the loads of a list of atoms. It
- * pays with pairs out of range: at a cutoff of 2.5 sigma most of the 64, and so it gains where the cutoff is long. The
- * force is on i alone: each pair is computed twice, without atomics. */
+ * pays with pairs out of range: at a cutoff of 2.5 sigma most of the 64, so it gains only with a long cutoff. The
+ * force is only on i: each pair is computed twice, without atomics. */
 #ifndef MD_CUDA_FORCE_CLUSTER_CUH
 #define MD_CUDA_FORCE_CLUSTER_CUH
 
@@ -28,7 +28,7 @@ __device__ inline void force_block_cluster(const CudaArguments &a, const PairPar
 #pragma unroll
         for (int turn = 0; turn < CUDA_CLUSTER; turn += cluster_lanes) {
             const int j = first + turn;
-            /* The last cluster may have fewer atoms than places. */
+            /* The last cluster may have fewer atoms than entries. */
             add_pair(a, &pairs[own.type * MD_N_TYPES], own.v, fetch_atom(a.now, min(j, last)), j,
                      i <= last && j <= last && j != i, &sum, visitor);
         }

@@ -15,7 +15,7 @@ template <class Row> __device__ inline bool sum_row(Row *sum) {
     if constexpr (threads_per_atom == 1 || is_summed_in_memory) {
         return true;
     } else if constexpr (MD_SW_force_partial_sums == MD_PARTIAL_SUMS_SHARED) {
-        static_assert(sizeof(Row) <= 3 * sizeof(Pair)); /* what the host reserves for a thread */
+        static_assert(sizeof(Row) <= 3 * sizeof(Pair)); /* the host reserves this memory for a thread */
         MD_DYNAMIC_SHARED(Row, s_part);                 /* [MD_BLOCK] */
         const int t = (int)threadIdx.x;
         __syncthreads(); /* the parts of an earlier call have been read */

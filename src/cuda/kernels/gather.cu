@@ -1,16 +1,16 @@
-/* Stage gather: particles into the device and out of it, by id, whatever their order in memory.
+/* Stage gather: particles into the device and out of it, by id, for any order in memory.
  *
  * A frame has rows of three numbers in the order of ids; particles are in the order of cells, in the layout of
- * memory.layout. Something has to be scattered: the ladder (output.pack) is about what.
+ * memory.layout. Reads or writes must be scattered: the ladder (output.pack) shows the choices.
  *
  *   naive     a thread a particle writes its three numbers to row `id`: reads are coalesced, but each warp writes to 32
- *             places, 12 bytes each in three stores. In device memory they meet in the L2 cache, unless the frame is
- *             larger; into mapped memory of the host every one of them crosses the bus by itself.
- *   shared    a thread a row: it looks up where the particle of this id is (place_of_id, made once after each sort, which
+ *             rows, 12 bytes each in three stores. In device memory they meet in the L2 cache, unless the frame is
+ *             larger; into mapped memory of the host every one of them crosses the bus separately.
+ *   shared    a thread a row: it looks up the slot of the particle of this id (place_of_id, made once after each sort, which
  *             scatters 4 bytes a particle), and reads it there: one access with vec4, of a whole 32-byte sector in
  *             double. The block puts the numbers into a tile of shared memory, component by component, and
- *             writes the tile out as it stands in the file: whole lines, one after the other. Its defect: what side by
- *             side in the file is x, y, z of one row lies in the same bank of the tile, since its edge is a multiple of
+ *             writes the tile in the order of the file: whole lines, one after the other. Its defect: x, y, z of one
+ *             row, side by side in the file, are in the same bank of the tile, since its edge is a multiple of
  *             32: three accesses in turn for each line.
  *   padded    the components are CUDA_TILE_PAD numbers further apart: the 32 numbers that a warp reads have 11, 11 and 10
  *             rows of the three components, and an offset of 11 puts them side by side into the 32 banks, wherever the
@@ -43,8 +43,8 @@ MD_KERNEL k_gather_ids(MD_ARGUMENTS) {
 }
 
 #if MD_SW_parallel_transport == MD_TRANSPORT_NCCL || MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
-/* Of n rows of n_words words each, perhaps of another GPU, those that this rank writes, by id. All GPUs read all ids. What is
- * scattered is written to the memory of this one. */
+/* Of n rows of n_words words each, perhaps of another GPU, the rows that this rank writes, by id. All GPUs read all ids. Scattered
+ * writes are to the memory of this GPU. */
 __device__ inline void join_rows(const CudaArguments &a, const void *ids, const void *rows, int64_t n, int n_words) {
     for (int64_t k = thread_index(); k < n * n_words; k += grid_size()) {
         const int64_t row = ((const int32_t *)ids)[k / n_words] - a.domain.first_id; /* below 0 if never packed */
@@ -53,7 +53,7 @@ __device__ inline void join_rows(const CudaArguments &a, const void *ids, const 
     }
 }
 
-/* Column a.n of all ranks, whose rows have a.buffer words; behind a barrier of all GPUs, or when NCCL has brought them to a.in. */
+/* Column a.n of all ranks, whose rows have a.buffer words; after a barrier of all GPUs, or when NCCL has brought them to a.in. */
 /* Reads rows and ids of all ranks; writes out [n_ids, a.buffer words]. */
 MD_KERNEL k_gather_joined(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* all GPUs: they stop at the same step */
@@ -91,7 +91,7 @@ __device__ inline void gather_rows(const CudaArguments &a, Out *out, const Numbe
             s_tile[tile_edge + t] = x.y;
             s_tile[2 * tile_edge + t] = x.z;
         }
-        __syncthreads(); /* the tile is complete before threads write what others put there */
+        __syncthreads(); /* the tile is complete before threads write numbers of other threads */
         const int n_rows = own_atoms(a) - first < MD_BLOCK ? own_atoms(a) - first : MD_BLOCK;
         for (int k = t; k < 3 * n_rows; k += MD_BLOCK) out[3 * (int64_t)first + k] = s_tile[k % 3 * tile_edge + k / 3];
     }

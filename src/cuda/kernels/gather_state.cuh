@@ -5,7 +5,7 @@
 
 #include "cuda/kernels/common.cuh"
 
-/* Everything that is not a place or a velocity; called first, since the others keep what it writes. a.in: types; a.n: with several
+/* Everything except positions and velocities; called first, since the others keep its data. a.in: types; a.n: with several
  * processes, the id of the first. */
 /* Reads in [n] int32; writes type, inverse mass, tag [n], position and velocity [n] as zero. */
 MD_KERNEL k_gather_import_types(MD_ARGUMENTS) {

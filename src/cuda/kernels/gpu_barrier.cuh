@@ -1,8 +1,8 @@
-/* parallel.transport = direct: a barrier between GPUs. Each writes a word to all others and waits for theirs: then all have come
- * to the same place, and what they have stored in each other's memory before is there.
+/* parallel.transport = direct: a barrier between GPUs. Each writes a word to all others and waits for theirs: then all have reached
+ * the barrier, and their earlier stores into each other's memory are visible.
  *
  * A word has the number of the barrier and, below it, a number of the rank that wrote it: so all find the largest of all with it.
- * There are two sets of words in turn: nobody can write those of the barrier after next before all have read these. A release at
+ * There are two sets of words in turn: no GPU can write those of the barrier after next before all have read these. A release at
  * system scope takes some two microseconds on NVLink (two H100), which all blocks wait for together. */
 #ifndef MD_CUDA_GPU_BARRIER_CUH
 #define MD_CUDA_GPU_BARRIER_CUH
@@ -14,7 +14,7 @@ struct OfRanks {
     unsigned largest, bits; /* any of them has */
 };
 
-/* By the threads of one block, behind all that this GPU stores. Of a silent rank all bits are taken: nothing is sorted. */
+/* By the threads of one block, after all that this GPU stores. Of a silent rank all bits are taken: nothing is sorted. */
 __device__ inline OfRanks gpu_barrier(const CudaArguments &a, unsigned own) {
     __shared__ OfRanks s_all;
     CudaPeers *peers = a.domain.peers;
@@ -38,7 +38,7 @@ __device__ inline OfRanks gpu_barrier(const CudaArguments &a, unsigned own) {
     return s_all;
 }
 
-/* Whether this block is the last of the grid to come here. What the others have stored is then seen by all GPUs behind the next barrier. */
+/* Whether this block is the last of the grid to come here. The stores of the other blocks are then visible to all GPUs after the next barrier. */
 __device__ inline bool is_last_block(const CudaArguments &a) {
     __shared__ bool s_last;
     __syncthreads(); /* all threads have stored */

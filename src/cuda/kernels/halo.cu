@@ -1,8 +1,8 @@
 /* Stage halo: copies of the atoms in the cells around a domain, from the ranks that own them, in one hop to each of up to 26 sides.
  *
- * At a list whole rows travel, in any order; where kernels make it as soon as atoms are wrapped (send.cuh). The sort puts copies behind
- * the own atoms, side by side, cell by cell as their owner has the cells, and the atoms of a cell in the order of their keys, as there.
- * So between two lists only places travel, in the order in which the pair kernels read them. A copy keeps the coordinates that the atom
+ * At a list whole rows are sent, in any order; if kernels make the list, as soon as atoms are wrapped (send.cuh). The sort puts copies
+ * after the own atoms, cell by cell in the owner's order of cells, and the atoms of a cell in the order of their keys, as on the owner.
+ * So between two lists only positions are sent, in the order in which the pair kernels read them. A copy keeps the coordinates that the atom
  * has in the whole box; from the cell follows which image it is (bricks/load_tile.cuh). */
 #include "cuda/kernels/border.cuh"
 #include "cuda/kernels/gpu_barrier.cuh"
@@ -18,8 +18,8 @@ MD_KERNEL k_halo_border(MD_ARGUMENTS) {
     send_copies(a, sides, a.n != 0, [&] { return atom_row(a, i); });
 }
 
-/* The copies of all sides, behind the own atoms; with a.n, cells, also into their cells. */
-/* Reads rows_in [copies]; writes the atoms behind the own ones, slot_cell [copies], with a.n place, cell_count. */
+/* The copies of all sides, after the own atoms; with a.n, cells, also into their cells. */
+/* Reads rows_in [copies]; writes the atoms after the own ones, slot_cell [copies], with a.n place, cell_count. */
 MD_KERNEL k_halo_arrive(MD_ARGUMENTS) {
     const CudaDomain &domain = a.domain;
     const CudaHaloTable &table = *domain.table;
@@ -41,9 +41,9 @@ MD_KERNEL k_halo_arrive(MD_ARGUMENTS) {
 /* Reads cell_count of the border; writes out_cell. */
 MD_KERNEL k_halo_sum(MD_ARGUMENTS) { sum_border(a, (int)blockIdx.x); }
 
-/* --- between two lists: their places in copy a.buffer of the positions ------------------------------------------------- */
+/* --- between two lists: their entries in copy a.buffer of the positions ------------------------------------------------ */
 
-/* Where number k of all sides is, by the first one of each side and the first place in its room. */
+/* The index of copy k of all sides, by the first one of each side and the first entry in its room. */
 __device__ inline int in_room(const int32_t *first, const int32_t *room, int k) {
     int side = 0;
     while (k >= first[side + 1]) side++;
@@ -62,7 +62,7 @@ MD_KERNEL k_halo_pack(MD_ARGUMENTS) {
 }
 
 #if MD_SW_parallel_transport == MD_TRANSPORT_NCCL
-/* From the rooms of the messages to behind the own atoms, side by side. */
+/* From the rooms of the messages to after the own atoms, side by side. */
 /* Reads rows_in [row_room]; writes position [copies]. */
 MD_KERNEL k_halo_unpack(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* all GPUs; a list that is to be made again may have its atoms here */
@@ -74,7 +74,7 @@ MD_KERNEL k_halo_unpack(MD_ARGUMENTS) {
 #endif
 
 #if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
-/* Into that copy of the ranks that need them; behind a barrier all know the largest displacement of all. */
+/* Into that copy of the ranks that need them; after a barrier all know the largest displacement of all. */
 /* Reads position [n], out [row_room]; writes position of other ranks, the largest measures.moved_sq. */
 MD_KERNEL k_halo_push(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* all GPUs: they stop at the same step */
@@ -102,7 +102,7 @@ MD_KERNEL k_halo_push(MD_ARGUMENTS) {
 /* Reads words [ranks] of the own mailbox; writes those of all ranks. */
 MD_KERNEL k_halo_barrier(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* as in k_halo_push */
-    __threadfence_system();        /* what kernels before have stored */
+    __threadfence_system();        /* the stores of earlier kernels */
     gpu_barrier(a, 0);
 }
 #endif
@@ -110,7 +110,7 @@ MD_KERNEL k_halo_barrier(MD_ARGUMENTS) {
 /* --- the end of a list ---------------------------------------------------------------------------------------------------- */
 
 #if MD_SW_parallel_transport == MD_TRANSPORT_NCCL || MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
-/* What this rank has found, CUDA_LIST_... */
+/* The result of this rank, CUDA_LIST_... */
 __device__ inline unsigned found_here(const CudaArguments &a) {
     const CudaDomain &domain = a.domain;
     const CudaHaloTable *table = domain.table;
@@ -124,12 +124,12 @@ __device__ inline unsigned found_here(const CudaArguments &a) {
 }
 
 #if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
-/* By the threads of a block: what all ranks have found. Each learns where the others have its copies, too. */
+/* By the threads of a block: the results of all ranks. Each learns where the others have its copies, too. */
 __device__ inline unsigned found_by_peers(const CudaArguments &a) {
     CudaHaloTable *table = a.domain.table;
     const CudaMailbox *mailbox = a.domain.peers->mailbox[a.domain.rank];
     const int side = (int)threadIdx.x;
-    __threadfence_system(); /* what kernels before have stored */
+    __threadfence_system(); /* the stores of earlier kernels */
     const unsigned all = gpu_barrier(a, found_here(a)).bits;
     if (side < CUDA_SIDES) {
         table->to[side] = *(const volatile int32_t *)&mailbox->to[side];
@@ -153,7 +153,7 @@ __device__ inline unsigned found_in_words(const CudaArguments &a) {
 #endif
 
 /* One block. All GPUs stop together, or go on together. */
-/* Reads what all ranks have found; writes host_status, table.needs_barrier, table.to, status.stopped. */
+/* Reads the results of all ranks; writes host_status, table.needs_barrier, table.to, status.stopped. */
 MD_KERNEL k_halo_end(MD_ARGUMENTS) {
     CudaHaloTable *table = a.domain.table;
 #if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT

@@ -1,4 +1,4 @@
-/* Rows of the neighbour list, for those who write them and those who read them: an entry is the number of the neighbour. */
+/* Rows of the neighbour list, for writing and reading: an entry is the index of the neighbour. */
 #ifndef MD_CUDA_LIST_CUH
 #define MD_CUDA_LIST_CUH
 

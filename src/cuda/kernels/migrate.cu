@@ -1,12 +1,12 @@
-/* Stage migrate: at a list atoms go to the rank that owns the cell of their place, as far away as it may be: at the first list
- * those of a block of ids to wherever they start, later the few that have crossed a border. What comes takes the places in memory
- * of what has left, then those behind the last atom; places that stay free are sorted out (k_sort_bin).
+/* Stage migrate: at a list atoms are sent to the rank that owns the cell of their position, at any distance: at the first list
+ * the atoms of a block of ids to their domains, later the few that have crossed a border. Arriving atoms take the slots
+ * of leaving ones, then slots after the last atom; the sort removes slots that stay free (k_sort_bin).
  *
  * Ladder (parallel.transport)
  *   staged   rows of those that leave are gathered, with their destinations; the host sends them
  *   nccl     rows for each side in messages, from kernel to kernel in the stream; further away the host sends them
- *   direct   each row goes into the inbox of its new owner, at the next free place there, by an atomic across the link, as soon as the
- *            sort has wrapped the atom (sort_or_send in kernels/send.cuh); kernels here take in what has come */
+ *   direct   each row goes into the inbox of its new owner, at the next free row there, by an atomic across the link, as soon as the
+ *            sort has wrapped the atom (sort_or_send in kernels/send.cuh); kernels here take in the received rows */
 #include "cuda/kernels/gpu_barrier.cuh"
 #include "cuda/kernels/scan.cuh"
 #include "cuda/kernels/send.cuh"
@@ -27,7 +27,7 @@ MD_KERNEL k_migrate_leave(MD_ARGUMENTS) {
     a.now.tag[i].id = -1;
 }
 
-/* Row k of those that have come, of n_left places in memory that are free. */
+/* Received row k; n_left slots in memory are free. */
 __device__ inline void take_in(const CudaArguments &a, int k, int n_left, const AtomRow &row) {
     put_row(a, k < n_left ? a.domain.leaving[k] : own_slots(a) + k - n_left, row);
 }
@@ -82,7 +82,7 @@ __device__ inline void take_one(const CudaArguments &a, int k, int n) {
     send_copies(a, sides, true, [&] { return row; });
 }
 
-/* What of the table follows from how many atoms and copies have come, and how many copies were sent. By one thread. */
+/* The part of the table that follows from the numbers of received atoms and copies, and of sent copies. By one thread. */
 __device__ inline void end_counts(const CudaArguments &a, int n_arrived, int n_sent, int n_copies, bool lacks) {
     CudaHaloTable *table = a.domain.table;
     const int n_slots = table->n_own + max(n_arrived - table->n_leaving, 0);
@@ -97,8 +97,8 @@ __device__ inline void end_counts(const CudaArguments &a, int n_arrived, int n_s
     table->n_leaving = 0;
 }
 
-/* Copies that go to each side, with those before it, and that come from there, for what follows. By all threads of a block, one a
- * side, some barrier behind another scan. */
+/* Copies that go to each side, with those before it, and that come from there, for the next steps. By all threads of a block, one a
+ * side, some barrier after another scan. */
 __device__ inline void book_copies(const CudaArguments &a, int n_arrived, int n_sent, int n_in, bool lacks) {
     CudaHaloTable *table = a.domain.table;
     const int side = (int)threadIdx.x, n_copies = block_scan(lacks ? 0 : n_in);
@@ -130,16 +130,16 @@ __device__ inline void tell_counts(const CudaArguments &a, int n_arrived) {
     const int n_sent = block_scan(n_border);
     bool lacks =
         n_in_inbox(a) > domain.inbox_room || n_sent > domain.row_room || (is_side && n_border > table.row_most[side]);
-    __threadfence_system(); /* what this and kernels before have stored */
+    __threadfence_system(); /* the stores of this and earlier kernels */
     lacks = __syncthreads_or(lacks);
-    if (threadIdx.x == 0) mailbox->n_atoms = 0; /* the next ones come behind another barrier */
+    if (threadIdx.x == 0) mailbox->n_atoms = 0; /* the next ones come after another barrier */
     lacks = gpu_barrier(a, lacks).bits != 0;
     book_copies(a, n_arrived, n_sent, is_side ? *(const volatile int32_t *)&mailbox->n_copies[side] : 0, lacks);
 }
 #endif
 
 /* Takes in the atoms that have come, and sends their copies: with nccl in the next messages. */
-/* Reads the rows that have come, leaving; writes these atoms, place, cell_count, rows of copies. */
+/* Reads the received rows, leaving; writes these atoms, place, cell_count, rows of copies. */
 MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
     const int n_arrived = count_arrived(a);
     take_one(a, thread_index(), n_arrived);

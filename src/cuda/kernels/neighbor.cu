@@ -6,8 +6,8 @@
  *   brute-tiled  a block brings MD_BLOCK particles at a time into shared memory, each thread one, and all threads read
  *                them there: a read of global memory serves MD_BLOCK rows. Still O(N^2).
  *   cell         only the 27 (2-D: 9) adjacent cells: O(N). Threads of a warp own neighbouring slots, mostly of the same
- *                cell, so they read the same particles as well. What holds for a whole cell (which image of it is near)
- *                is worked out once for it, not for each pair.
+ *                cell, so they read the same particles as well. Properties of a whole cell (its nearest image)
+ *                are computed once for it, not for each pair.
  *   32 threads   (neighbor.threads_per_atom; cell and nonatomic) a warp finds a row: its lanes test 32 candidates at once, and a
  *                vote says where each entry goes. The same rows, entry for entry; where there are fewer atoms than threads, the
  *                search takes a fraction of the time.
@@ -17,7 +17,7 @@
  *                (stages/neighbor.c).
  *   nonatomic    a thread owns its row and counts in a register: no atomics, same bits in every run. Distances are
  *                computed from both sides.
- *   half         each pair stands in one row, chosen so that rows are of equal length (owns). With nonatomic the thread
+ *   half         each pair is in one row, chosen so that rows are of equal length (owns). With nonatomic the thread
  *                of the other row computes the distance all the same: whether a row owns an atom alternates from lane to
  *                lane, so that a branch round it would not save the warp anything.
  *   row          rows are contiguous: the threads of a warp, each in its own row, touch 32 lines at each entry.
@@ -68,14 +68,14 @@ __device__ inline void end_row(const CudaArguments &a, const Row &row) {
     if (!is_atomic) a.list.counts[row.i] = row.count;
 }
 
-/* write = atomic: the place of an entry is what its row has counted by then. */
+/* write = atomic: the index of an entry is the current count of its row. */
 __device__ inline void append(const CudaArguments &a, int i, int entry) {
     const int k = atomicAdd(&a.list.counts[i], 1);
     if (k < a.list.capacity) row_entries(a, i)[k * a.list.entry_stride] = entry;
     MD_COUNT_ADD(CUDA_COUNT_ATOMICS, 1);
 }
 
-/* write = nonatomic: the entry goes behind those that the thread has counted, into its own row. */
+/* write = nonatomic: the entry is appended to the thread's own row. */
 __device__ inline void append_to_own(const CudaArguments &a, Row *row, int j) {
     if (row->count < a.list.capacity) *row->next = j;
     row->next += a.list.entry_stride;
@@ -140,8 +140,7 @@ MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
 }
 #endif
 
-#if MD_SW_neighbor_search == MD_SEARCH_CELL &&                                                                         \
-    MD_SW_force_kernel < MD_KERNEL_CLUSTER /* clusters have a search of their own */
+#if MD_SW_neighbor_search == MD_SEARCH_CELL && MD_SW_force_kernel < MD_KERNEL_CLUSTER /* clusters have another search */
 constexpr bool is_by_warps = MD_SW_neighbor_threads_per_atom == MD_ROW_THREADS_32;
 
 /* Lines of cells that are one run of slots. */
@@ -155,7 +154,7 @@ __device__ inline bool is_narrow(const CudaGrid &grid) {
     return (MD_PERIODIC_X && grid.n[0] < 3) || (MD_PERIODIC_Y && grid.n[1] < 3) || (MD_PERIODIC_Z && grid.n[2] < 3);
 }
 
-/* What a run of slots has in common. */
+/* The common data of a run of slots. */
 struct Run {
     int begin, end;
     Vec3<Pair> shift; /* of its image, from where the particles are */
@@ -166,7 +165,7 @@ template <bool NARROW>
 __device__ inline Vec3<Pair> run_separation(const CudaArguments &a, const Row &row, const Run &run, int j) {
     const Vec3<Pair> x = list_place(a, j);
     if constexpr (NARROW) return separation(a, row.x, x);
-    /* i - j and j - i give the same distance. What the float edge lacks of the edge (box_rest) is left out: the skin is far larger,
+    /* i - j and j - i give the same distance. The difference of the edge and its float (box_rest) is left out: the skin is far larger,
      * and with a skin of 0 only pairs at the cutoff itself are affected. */
     Vec3<Pair> d = {row.x.x - x.x, row.x.y - x.y, MD_DIMENSION == 3 ? row.x.z - x.z : Pair(0)};
     if (MD_PERIODIC_X) d.x -= run.shift.x;
@@ -218,7 +217,7 @@ template <bool NARROW> __device__ inline void search_cells(const CudaArguments &
             run.shift.y = (Pair)image_of(at.y + dy, grid.n[1]) * box_length(a, 1);
             for (int dx = x_low, last; dx <= x_high; dx = last + 1) {
                 const int x = at.x + dx, image = image_of(x, grid.n[0]);
-                /* a line of cells as far as it is inside the grid; what is round its end is one cell */
+                /* a line of cells as far as it is inside the grid; around its end it is one cell */
                 last = has_lines && image == 0 ? min(x_high, grid.n[0] - 1 - at.x) : dx;
                 const int first = line + wrapped_cell(x, grid.n[0]);
                 run.begin = cell_begin(a, first);

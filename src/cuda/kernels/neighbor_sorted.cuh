@@ -18,7 +18,7 @@ struct RowInShared {
 };
 
 /* Bitonic merge sort by the 32 lanes of a warp. All comparators put the smaller key first, so that keys that are not
- * there, behind the n that are, would be the largest and never move: n may be any number. */
+ * there, after the n that are, would be the largest and never move: n may be any number. */
 template <class Keys> __device__ inline void sort_by_warp(const Keys &keys, int n, int lane) {
     for (int half = 1; half < n; half *= 2) {
         /* runs of `half` are in order: the first step of a merge compares them from opposite ends */

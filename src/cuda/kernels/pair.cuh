@@ -12,12 +12,12 @@
  * Ladder (force.cutoff_test):
  *   branch   pairs beyond the cutoff skip the arithmetic. A warp skips it only where all its 32 pairs do, which hardly
  *            ever happens, and pays for the branch at each of them.
- *   select   the arithmetic is done for every pair, and a predicate lets what is beyond the cutoff not be added. The loop
+ *   select   the arithmetic is done for every pair, and a predicate skips the addition beyond the cutoff. The loop
  *            has no branch, so that unrolled pairs overlap. Not a factor of 0: a self pair is inf * 0.
  *
  * Ladder (force.arithmetic):
  *   ieee   1/r^2 rounded correctly: the approximation, two Newton steps and a slow path for denormals
- *   fast   the approximation alone (a bit or two less), denormals flushed to zero: flags of the unit (compile.c), so
+ *   fast   only the approximation (a bit or two less), denormals flushed to zero: flags of the unit (compile.c), so
  *          that the formula (physics/pair.inc) stays as it is */
 #ifndef MD_CUDA_PAIR_CUH
 #define MD_CUDA_PAIR_CUH
@@ -32,11 +32,11 @@ static_assert(!(is_double && MD_SW_force_arithmetic == MD_ARITHMETIC_FAST),
 
 constexpr int unroll = 1 << MD_SW_force_unroll; /* pairs in flight */
 
-/* Half lists: a pair stands in one row, and its force goes to both atoms. */
+/* Half lists: a pair is in one row, and its force goes to both atoms. */
 constexpr bool has_rows = MD_SW_force_kernel == MD_KERNEL_LIST || MD_SW_force_kernel == MD_KERNEL_LIST_SPLIT;
 constexpr bool is_half = has_rows && MD_SW_neighbor_list == MD_LIST_HALF;
 
-/* Otherwise each pair is computed from both sides: sums over pairs are halved, in one place (k_force_energy). */
+/* Otherwise each pair is computed from both sides: sums over pairs are halved once (k_force_energy). */
 constexpr bool has_both_directions = !is_half;
 
 /* With one type all pairs have a factor in common, which waits until they are added up (Forces::whole). A shift of the force
@@ -76,20 +76,20 @@ constexpr bool is_split = MD_SW_force_kernel == MD_KERNEL_LIST_SPLIT;
 constexpr int threads_per_atom =
     is_split || MD_SW_force_kernel == MD_KERNEL_BRICK ? 1 << MD_SW_force_threads_per_atom : 1;
 
-/* Forces are added to what stands there by atomics: they must be zero before. */
+/* Forces are added by atomics: they must be zero before. */
 constexpr bool is_summed_in_memory = is_split && MD_SW_force_partial_sums == MD_PARTIAL_SUMS_ATOMIC;
 constexpr bool forces_add = is_half || is_summed_in_memory;
 
 /* --- visitors ---------------------------------------------------------------------------------------------------------
  *
- * The loops over rows of neighbours do not know what is computed from the pairs: they hand each pair to a visitor, their
+ * The loops over rows of neighbours do not depend on the quantity computed from the pairs: they hand each pair to a visitor, their
  * template argument. Each thread has an object of it, with
  *
  *   Row                                    the type of the sum of a row: a number or a Vec3. It begins at 0.
  *   visit(pair, d, r_sq, j, inside, &sum)  adds the pair with atom j, at distance d, if it is inside the cutoff. In half lists
- *                                          a pair stands in one row, and this also adds to atom j. inside is an int: a bool
- *                                          passed on takes a byte, and instructions to fill and test it. j is for half
- *                                          lists alone: in bricks it is 0.
+ *                                          a pair is in one row, and this also adds to atom j. inside is an int: a bool
+ *                                          passed on takes a byte, and instructions to fill and test it. j is only for
+ *                                          half lists: in bricks it is 0.
  *   whole(pairs, sum)                      a thread's part of the sum, after its last pair
  *   prepare(i)                             called before row i (bricks only)
  *   finish(i, sum)                         takes the sum of row i: by one thread, or by each with its part (is_summed_in_memory) */
@@ -149,8 +149,8 @@ struct ForcesAndEnergies : Forces {
     }
 };
 
-/* Hands a visitor the pair of an atom, whose row of the table is row, with atom j of that type, d away from it. counts: false for
- * what is no pair (an atom and itself, padding). */
+/* Hands a visitor the pair of an atom, whose row of the table is row, with atom j of that type, d away from it. counts: false if
+ * it is no pair (an atom and itself, padding). */
 template <class Visitor>
 __device__ inline void add_pair_at(const CudaArguments &a, const PairParameters *row, const Vec3<Pair> &d, int type,
                                    int64_t j, bool counts, typename Visitor::Row *sum, Visitor &visitor) {

@@ -1,11 +1,11 @@
-/* How the kernels of the pairs read positions: place and type of an atom by its number in memory.
+/* How the pair kernels read positions: position and type of an atom by its index in memory.
  *
  * Ladder (memory.load):
- *   global    plain loads (LDG). What a kernel reads may also be written by it, for all that the compiler knows.
- *   ldg       __ldg: the promise that nobody writes the positions while the kernel runs (LDG.CONSTANT). Before Volta
+ *   global    plain loads (LDG). The compiler must assume that the kernel also writes the array.
+ *   ldg       __ldg: the promise that positions are not written while the kernel runs (LDG.CONSTANT). Before Volta
  *             that was another cache; now both go through L1, and the promise only lets loads move over stores.
  *   texture   tex1Dfetch from a texture object over the array: the texture unit computes the address and checks the
- *             bounds, with a path of its own into L1 that has less throughput and more latency than a load. Doubles
+ *             bounds; its path into L1 has less throughput and more latency than a load. Doubles
  *             travel as pairs of 32-bit integers. */
 #ifndef MD_CUDA_POSITION_CUH
 #define MD_CUDA_POSITION_CUH
@@ -36,7 +36,7 @@ __device__ inline Pair texel(unsigned long long texture, int64_t i) {
     }
 }
 
-/* The vector of four at place i of a vec4 array. */
+/* The vector of four at index i of a vec4 array. */
 __device__ inline Vec4<Pair> fetch_vec4(const CudaParticles &p, int64_t i) {
     if constexpr (is_texture && is_double) {
         const int4 xy = tex1Dfetch<int4>(p.texture[0], (int)(2 * i));

@@ -1,6 +1,6 @@
 /* Stage reduce: sums and extremes over all particles.
  *
- * Ladder: the method within a block stands in reduce.cuh. Beyond it:
+ * Ladder: the method within a block is in reduce.cuh. Beyond it:
  *   per_thread   one: a thread a particle, as many blocks and partial sums as it takes
  *                grid-stride: each thread sums a stride of the particles in registers before the block adds up: a fixed
  *                number of blocks, and the tree weighs nothing
@@ -10,7 +10,7 @@
  *                Extremes finish by an integer atomicMax in any case: exact, and free of order.
  *   scratch      per-call: room for partial sums is allocated and freed at each call, which waits for the device
  *                static: once, at start
- * The number of blocks depends on the number of particles only, so the same input gives the same bits (but for atomic, unless
+ * The number of blocks depends on the number of particles only, so the same input gives the same bits (except with atomic, unless
  * reduce.accumulate = reproducible). */
 #include "cuda/kernels/reduce.cuh"
 

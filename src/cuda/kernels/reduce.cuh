@@ -3,8 +3,8 @@
  * Ladder (reduce.method):
  *   global          a tree in global memory, each block its own stretch: log2(block) levels, each a trip to the cache
  *                   and back, with a barrier between
- *   shared          the same tree in static shared memory: tens of cycles a level in place of hundreds
- *   shared-dynamic  the size comes with the launch: one kernel for every block size, at the price of an argument
+ *   shared          the same tree in static shared memory: tens of cycles a level instead of hundreds
+ *   shared-dynamic  the launch gives the size: one kernel for every block size, at the cost of an argument
  *   syncwarp        levels that stay within a warp wait for that warp only; five of the barriers go
  *   shuffle         a warp adds in registers; shared memory holds one value a warp, and one barrier is left for the
  *                   values of a call together (sums in another precision are another call)
@@ -13,16 +13,16 @@
  *
  * Trees (reduce.addressing):
  *   interleaved     thread t adds t + stride where t is a multiple of 2 stride: every warp stays busy with few threads,
- *                   and from a stride of 32 words on all of them want the same bank
+ *                   and from a stride of 32 words on all of them access the same bank
  *   sequential      the first threads add: whole warps drop out, no conflict
- * They take one value after the other, so that a block needs room for one a thread, whatever else lives in shared memory.
+ * They take one value after the other, so that a block needs room for only one a thread in shared memory.
  *
  * The order of the additions is fixed by the thread number in all of them, so the sums are the same in every run.
  *
- * What a sum is held in (reduce.accumulate):
- *   single          float: each addition rounds at 2^-24 of what is there already
- *   compensated     two floats: what an addition loses is kept aside (Knuth's two-sum), about 2^-48; seven additions for one
- *   double          one addition, at half rate or a sixty-fourth, as the GPU has it
+ * The type of a sum (reduce.accumulate):
+ *   single          float: each addition rounds at 2^-24 of the sum
+ *   compensated     two floats: the second collects rounding errors (Knuth's two-sum), about 2^-48; seven additions for one
+ *   double          one addition, at half rate or a sixty-fourth, depending on the GPU
  *   reproducible    three doubles of whole quanta, by twelve additions (physics/split_sum.h): none rounds, so that any order has the
  *                   same bits, also that of atomics, and any number of processes
  * That is in registers and in the block. The sums of blocks, a thousandth of the numbers, are finished in double. */
@@ -48,7 +48,7 @@ constexpr bool is_interleaved = MD_SW_reduce_addressing == MD_ADDRESSING_INTERLE
 constexpr int n_warps = MD_BLOCK / 32; /* blocks are whole warps, and powers of two where a tree adds up */
 constexpr int warp_lanes = n_warps > 16 ? 32 : n_warps > 8 ? 16 : n_warps > 4 ? 8 : n_warps > 2 ? 4 : n_warps;
 
-/* --- what a sum over particles is held in ------------------------------------------------------------------------------ */
+/* --- types of a sum over particles ------------------------------------------------------------------------------------- */
 
 struct Compensated {
     float high, low;
@@ -91,7 +91,7 @@ __device__ inline void halve(MdSplitSum &sum) {
     for (int k = 0; k < MD_SPLIT_PARTS; k++) sum.part[k] *= 0.5;
 }
 
-/* What two threads have, together. */
+/* Adds the sums of two threads. */
 struct AddUp {
     template <class T> __device__ static T nothing() { return T{}; }
     __device__ double operator()(double a, double b) const { return a + b; }
@@ -126,7 +126,7 @@ template <class T> __device__ inline T *tree_place(const CudaArguments &a) {
 template <class Combine, class T> __device__ inline T tree_reduce(const CudaArguments &a, T own) {
     T *tree = tree_place<T>(a);
     const int t = (int)threadIdx.x;
-    __syncthreads(); /* an earlier use of the place is over */
+    __syncthreads(); /* an earlier use of the memory is over */
     tree[t] = own;
     for (int level = 1; level < MD_BLOCK; level *= 2) {
         const int stride = is_interleaved ? level : MD_BLOCK / 2 / level;
@@ -203,7 +203,7 @@ template <int N> __device__ inline void block_max(const CudaArguments &a, float 
 
 /* --- towards the totals ------------------------------------------------------------------------------------------------ */
 
-/* The sum of a block, number k of those that go to totals `first`, first + 1, ...: by one thread, in the way of reduce.finish. */
+/* Adds the sum k of a block to total `first` + k: by one thread, in the way of reduce.finish. */
 __device__ inline void store_sum(const CudaArguments &a, int first, int k, double sum) {
     if (MD_SW_reduce_finish == MD_FINISH_ATOMIC) atomicAdd(&a.totals[first + k], sum);
     else a.partials[(int64_t)k * gridDim.x + blockIdx.x] = sum;
@@ -211,7 +211,7 @@ __device__ inline void store_sum(const CudaArguments &a, int first, int k, doubl
 
 /* Sums N values over the block and hands the sums on to totals FIRST, FIRST + 1, ..., in the way of reduce.finish: added
  * to the totals, which the host has set to zero, or as partial sums of gridDim.x blocks; sum_parts of each. Every thread must
- * call it. The number of pairs stays exact: what one thread has counted fits a float, what a block or the system has need not. */
+ * call it. The number of pairs stays exact: the count of one thread fits a float, that of a block or the system may not. */
 template <int FIRST, int N> __device__ inline void add_to_totals(const CudaArguments &a, Sum (&sums)[N]) {
     if constexpr (is_reproducible) {
         double parts[N * sum_parts];

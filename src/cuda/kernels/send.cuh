@@ -6,7 +6,7 @@
 #include "cuda/kernels/count_in_cell.cuh"
 #include "cuda/kernels/domain.cuh"
 
-/* parallel.transport: what others need is stored in their memory; or is sent by NCCL, in messages with rooms for each side. */
+/* parallel.transport: data for other ranks are stored in their memory, or sent by NCCL, in messages with room for each side. */
 constexpr bool is_direct = MD_SW_parallel_transport == MD_TRANSPORT_DIRECT;
 constexpr bool is_by_nccl = MD_SW_parallel_transport == MD_TRANSPORT_NCCL;
 constexpr bool lists_by_kernels = is_direct || is_by_nccl;
@@ -25,11 +25,11 @@ __device__ inline unsigned sides_of_border(const CudaDomain &domain, const Cell 
     return sides & domain.sides;
 }
 
-/* Places of a side, by the first one of each. */
+/* Entries of a side, by the first one of each. */
 __device__ inline int room_of(const int32_t *first, int side) { return first[side + 1] - first[side]; }
 
 /* By all lanes of a warp, each with an atom and the sides that get a copy of it. Counts the copies of each side; `writes`: stores
- * row_of() there, as far as there is room. One atomic a side takes the places of the whole warp. */
+ * row_of() there, as far as there is room. One atomic a side reserves entries for the whole warp. */
 template <class RowOf>
 __device__ inline void send_copies(const CudaArguments &a, unsigned sides, bool writes, RowOf row_of) {
     const CudaDomain &domain = a.domain;
@@ -53,7 +53,7 @@ __device__ inline void send_copies(const CudaArguments &a, unsigned sides, bool 
 }
 
 #if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
-/* Into the inbox of the rank that owns the cell, at the next free place there. */
+/* Into the inbox of the rank that owns the cell, at the next free row there. */
 __device__ inline bool put_into_inbox(const CudaArguments &a, const Cell &cell, const AtomRow &row) {
     const CudaPeers &peers = *a.domain.peers;
     const int owner = owner_of(a.domain, cell);
@@ -98,7 +98,7 @@ __device__ inline bool put_into_message(const CudaArguments &a, const Cell &cell
 #endif
 
 #if MD_SW_parallel_transport == MD_TRANSPORT_NCCL || MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
-/* Atom i to its new owner. Where there is no room for it, it stays: all ranks learn it, and the hosts send what is left. */
+/* Sends atom i to its new owner. If there is no room, it stays: all ranks learn it, and the hosts send the rest. */
 __device__ inline void send_to_owner(const CudaArguments &a, const Cell &cell, int i, const AtomRow &row) {
 #if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT
     if (!put_into_inbox(a, cell, row)) return;
@@ -109,7 +109,7 @@ __device__ inline void send_to_owner(const CudaArguments &a, const Cell &cell, i
     a.now.tag[i].id = -1;
 }
 
-/* By one of the first n threads: counts own atom i in its cell, of n_cells; or sends it to its new owner, and counts it behind all cells.
+/* By one of the first n threads: counts own atom i in its cell, of n_cells; or sends it to its new owner, and counts it after all cells.
  * Its position is the one on the way. Returns the sides that get a copy of it. */
 __device__ inline unsigned sort_or_send(const CudaArguments &a, int i, const Cell &cell, int n, int n_cells,
                                         SlotKey key) {

@@ -1,4 +1,4 @@
-/* How far two particles are from each other: what of the box the units that look at pairs are compiled for. */
+/* The distance of two particles: the properties of the box that pair units are compiled for. */
 #ifndef MD_CUDA_SEPARATION_CUH
 #define MD_CUDA_SEPARATION_CUH
 

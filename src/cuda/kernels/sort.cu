@@ -2,21 +2,21 @@
  *
  * Ladder:
  *   none   the order of the particles stays; cells hold numbers of particles. Neighbours in space are anywhere in
- *          memory: each gather of the force kernel is a transaction of its own, mostly from L2 or beyond.
+ *          memory: each gather of the force kernel is a separate transaction, mostly from L2 or beyond.
  *   cell   all arrays are reordered by cell at each rebuild. Neighbours share cache lines, and the particles of a cell
  *          are one contiguous run that needs no index. Costs one read and one write of all arrays a rebuild. Cells that
  *          are next to each other along y or z are still far apart in memory.
  *   morton, hilbert
- *          the same, cells in the order of a space-filling curve: what a block of threads works on is compact along
- *          all axes, so that more of its neighbours are the same ones. Costs a look-up for each cell that is visited.
- *   brick  the same, brick by brick: what a block of threads stages in shared memory (force.kernel = brick).
+ *          the same, cells in the order of a space-filling curve: the atoms of a block of threads are compact along
+ *          all axes, so they share more neighbours. Costs a look-up for each visited cell.
+ *   brick  the same, brick by brick, for staging in shared memory (force.kernel = brick).
  *
  * The cells come from a counting sort: histogram by integer atomics (k_sort_wrap, of particles that are to be wrapped first,
- * or k_sort_bin), exclusive scan, scatter. Where memory keeps an order, lanes of a warp that have the same cell count together.
- * The atomics give each cell its particles in order of arrival, which differs from run to run; k_sort_rank therefore puts each
- * cell in an order of its own, and where memory keeps that order, puts each particle there at once. Everything that follows
- * (rows, sums) is then the same in every run. Few cells have room of their own for what they are sorted by, where the list will
- * be: two kernels then do all of it (k_sort_rank_few), as each launch is felt by a small system.
+ * or k_sort_bin), exclusive scan, scatter. If memory keeps an order, lanes of a warp that have the same cell count together.
+ * The atomics give each cell its particles in order of arrival, which differs from run to run; k_sort_rank therefore sorts each
+ * cell, and, if memory keeps that order, moves each particle at once. All later results
+ * (rows, sums) are then the same in every run. Few cells have room for their sort keys in the memory of the list:
+ * then two kernels do all of it (k_sort_rank_few), since launches are a large part of a small system's time.
  *
  * neighbor.predict = velocity: cells are those of where the particles will be (physics/predict.h). */
 #include "cuda/kernels/ahead.cuh"
@@ -37,15 +37,15 @@ MD_KERNEL k_sort_look_ahead(MD_ARGUMENTS) {
     a.status->built_step = step;
 }
 
-/* With several processes: of an own atom the place of its cell; of a copy that of the one beside the domain that it came for (k_halo_arrive); of an atom that has left,
- * and of whose row nobody else has made use, the place behind all cells. */
+/* With several processes: for an own atom the rank of its cell; for a copy the rank of its cell beside the domain (k_halo_arrive);
+ * for an atom that has left, if its slot was not reused, the rank after all cells. */
 __device__ inline int place_in_domain(const CudaArguments &a, int i, const Vec3<Pair> &x, int id) {
     if (id < 0) return a.n;
     if (i >= own_slots(a)) return cell_place(a, a.slot_cell[i]);
     return cell_place(a, cell_number(a.grid, local_cell(a.domain, own_side, cell_of_place(a, x))));
 }
 
-/* By the places that the list is made of, as pairs see them: they are kept, so that a restart finds the same cells. */
+/* By the positions that the list is made from, as pairs see them: they are kept, so that a restart finds the same cells. */
 __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<Pair> &x, int id) {
     int place;
     if constexpr (has_domain) place = place_in_domain(a, i, x, id);
@@ -62,16 +62,16 @@ __device__ inline bool was_too_far(const CudaArguments &a, int i, const Vec3<Sta
                            load<Pair>(a.reference, i)) > a.stale_sq;
 }
 
-/* Counts this build as late, whoever comes first. By one thread of a block: where each warp has an atom that is too far, all would
- * ask for this one word (sort of 4 million atoms on an H200: 430 us by warps, 372 by blocks). */
+/* Counts this build as late, once. By one thread of a block: if each warp has an atom that is too far, all would
+ * access this one word (sort of 4 million atoms on an H200: 430 us by warps, 372 by blocks). */
 __device__ inline void book_lateness(const CudaArguments &a) {
     const unsigned long long build = a.status->step + a.status->drifted + 1;
     if (*(volatile unsigned long long *)&a.status->late_build == build) return;
     if (atomicMax(&a.status->late_build, build) < build) atomicAdd(&a.status->n_late, 1u);
 }
 
-/* x moved by the boxes that bring the place `way` ahead of it into the box; *image gains their number. The particle itself may
- * be outside then, as it may be before any build. */
+/* x moved by the boxes that bring the position `way` ahead of it into the box; *image gains their number. The particle itself may
+ * be outside then, as before any build. */
 template <class Round>
 __device__ inline State wrap_ahead(State x, Pair way, double length, double inverse, int32_t *image, Round round) {
     if (way == 0) return wrap((double)x, length, inverse, image, round);
@@ -106,14 +106,14 @@ __device__ inline unsigned wrap_into_cell(const CudaArguments &a, int i, const V
 #endif
 }
 
-/* Where particles are, wrapped, and the places that displacements are counted from. Positions may have left the box
+/* Wraps positions, and stores the positions that displacements are measured from. Positions may have left the box
  * since the last build: the image counters take what the wrap takes off. */
 /* Reads position, velocity, tag [n]; writes position, tag, place, arrival or keys [n], cell_count [n_cells + 1]. */
 MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     const int i = thread_index();
     const bool is_there = i < own_atoms(a);
     if (i == 0) {
-        a.status->stopped = 0;               /* nobody needs the old list any more */
+        a.status->stopped = 0;               /* the old list is not needed any more */
         a.status->measures = CudaMeasures{}; /* of this build: its search is the first that adds to them */
         a.status->pass_step[0] = a.status->step + a.status->drifted;
     }
@@ -132,7 +132,7 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
         if (a.n > 0) send_copies(a, sides, true, [&] { return atom_row(a, i, on_the_way(a)); });
 }
 
-/* Of particles that were sorted before, by the places that these were sorted by: those of a restart are ahead by nothing. */
+/* For particles that were sorted before, by the same positions: after a restart these are not predicted again. */
 /* Reads position, velocity, tag [n_sorted]; writes place, arrival or keys [n_sorted], cell_count [n_cells + 1]. */
 MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
     const int i = thread_index();
@@ -165,7 +165,7 @@ __device__ inline int place_in_bricks(const CudaGrid &grid, const int32_t (&n)[3
     return before + ((at.z - low[2]) * size[1] + at.y - low[1]) * size[0] + at.x - low[0];
 }
 
-/* The own cells brick by brick; behind them those of the halo, side by side, each row by row, as their atoms come. */
+/* The own cells brick by brick; after them those of the halo, side by side, each row by row, as their atoms come. */
 __device__ inline int place_of_local(const CudaArguments &a, const Cell &at) {
     const CudaDomain &domain = a.domain;
     const int side = side_of_local(domain, at);
@@ -180,7 +180,7 @@ __device__ inline void put_cell(const CudaArguments &a, int c, int place) {
     a.place_cell[place] = c;
 }
 
-/* The place of each cell is the number of cells that the curve visits before it. A curve fills an octant before it
+/* The rank of each cell is the number of cells that the curve visits before it. A curve fills an octant before it
  * enters the next, so these are, at each level, the cells in those of the eight (2-D: four) octants around it that are
  * entered before its own, as far as the grid reaches into them: counted, without a sort. */
 /* Reads grid; writes cell_place, place_cell [a.n]. */
@@ -210,14 +210,14 @@ MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
 }
 
 /* --- exclusive scan of a.n numbers, from cell_count to cell_start, in three launches: sums of tiles, scan of the sums by one
- * block, scan of each tile from its offset. A tile is what one block scans: MD_BLOCK numbers. Where they are few, each block that
- * wants to know scans them all by itself, which takes no launch. Who comes after the last that reads a count leaves zero there,
- * for the next sort; of few cells there are counts twice, in turn. -------------------- */
+ * block, scan of each tile from its offset. A tile is the MD_BLOCK numbers that one block scans. If they are few, each block that
+ * needs them scans them all, which takes no launch. A kernel after the last one that reads a count sets it to zero,
+ * for the next sort; few cells have two arrays of counts, in turn. -------------------- */
 
 /* Reads cell_count [a.n]; writes scan_sums [tiles]. */
 MD_KERNEL k_sort_scan_tiles(MD_ARGUMENTS) {
     const int k = thread_index(), n_tiles = (a.n + MD_BLOCK - 1) / MD_BLOCK;
-    if (has_domain && (int)blockIdx.x >= n_tiles) { /* blocks behind those of the tiles: as many as there are sides */
+    if (has_domain && (int)blockIdx.x >= n_tiles) { /* blocks after those of the tiles: as many as there are sides */
         sum_border(a, (int)blockIdx.x - n_tiles);
         return;
     }
@@ -244,7 +244,7 @@ __device__ inline void scan_by_block(const int *counts, int *starts, int n) {
             next += own[k];
         }
         if (threadIdx.x == MD_BLOCK - 1) s_before = up_to;
-        /* the last thread has written it; the next scan has barriers of its own before it is written again */
+        /* the last thread has written it; the next scan has barriers before it is written again */
         __syncthreads();
         before = s_before;
     }
@@ -283,7 +283,7 @@ MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     ((SlotKey *)a.slot_key)[a.cell_start[a.place[i]] + a.arrival[i]] = slot_key(a, i);
 }
 
-/* What of a particle moves to another place in memory. Forces stay behind: nobody looks at them before they are computed anew. */
+/* The data of a particle that move to another slot. Forces are not moved: they are computed again before they are read. */
 struct Carried {
     Full<Pair> v; /* velocity */
     CudaTag tag;
@@ -327,7 +327,7 @@ __device__ inline Sorted take_sorted(const CudaArguments &a, int i) {
     return sorted;
 }
 
-/* Particle i, of the cell at `place`, into its slot. Returns the cell. */
+/* Particle i, of the cell of rank `place`, into its slot. Returns the cell. */
 __device__ inline int put_into_slot(const CudaArguments &a, int i, int place, int slot, const Sorted &sorted) {
     const int cell = is_placed ? a.place_cell[place] : place;
     a.slot_cell[slot] = cell;
@@ -355,7 +355,7 @@ __device__ inline int count_smaller(const SlotKey *keys, int n, SlotKey key) {
     return smaller;
 }
 
-/* The place of a particle in its cell is the number of smaller keys there. Quadratic in the population of a cell, but so is
+/* The rank of a particle in its cell is the number of smaller keys there. Quadratic in the population of a cell, but so is
  * the search for neighbours, 27 times over. */
 /* Reads place, slot_key [n_sorted], cell_start [n_cells + 1]; writes slot_cell, slot_atom or the atoms [n_sorted]. */
 MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
@@ -376,8 +376,8 @@ __device__ inline int count_smaller_of_all(const CudaArguments &a, int place, Sl
     return smaller;
 }
 
-/* The scan of a.n counts, and the ranks, of few cells; a.out: the counts of the next sort, which are to be zero then. What a
- * particle takes along is asked for before the scan. */
+/* The scan of a.n counts, and the ranks, of few cells; a.out: the counts of the next sort, which become zero. The data
+ * of a particle are loaded before the scan. */
 /* Reads place, keys [n_sorted], cell_count [a.n]; writes cell_start [a.n], slot_cell, slot_atom or the atoms [n_sorted]. */
 MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
     __shared__ int s_start[CUDA_FEW_CELLS];

@@ -1,11 +1,11 @@
-/* Words that GPUs write into each other's memory: what a thread has stored before, and what others have before a barrier with it, is
- * there for who sees the word. */
+/* Words that GPUs write into each other's memory: a reader of the word also sees the thread's earlier stores, and those of other
+ * threads before a barrier with it. */
 #ifndef MD_CUDA_SYSTEM_WORDS_CUH
 #define MD_CUDA_SYSTEM_WORDS_CUH
 
 #include "cuda/kernels/common.cuh"
 
-#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+#ifndef MD_HAS_PTX_BY_NAME /* compilers without an assembler for PTX have these functions */
 __device__ inline void ptx_st_release_sys(unsigned long long *place, unsigned long long value) {
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(place), "l"(value) : "memory");
 }
@@ -41,13 +41,13 @@ __device__ inline long long ptx_globaltimer() {
 constexpr int looks_a_clock = 256; /* looks at a word between two at the clock, which take much longer */
 #endif
 
-/* Of a thread that looks for a word again and again. When it is over the host is told whom it was with, and after that nobody waits
- * any more: a graph has many barriers. */
+/* The time limit of a thread that polls a word. After it the host is told which rank did not answer, and later barriers do not
+ * wait: a graph has many. */
 struct Patience {
     int looks = 0;
     long long begin = 0;
 
-    /* with(): 1 + the rank that does not answer; -1, later: it is for others to find out who. */
+    /* with(): 1 + the rank that does not answer; -1, later: other threads find out which. */
     template <class With> __device__ inline bool is_over_with(const CudaArguments &a, With with) {
         volatile int *silent = &a.host_status->silent;
         if (++looks % looks_a_clock != 0) return false;

@@ -1,4 +1,4 @@
-/* What `auto` becomes, and what this machine forbids. */
+/* The choices of `auto`, and the limits of this machine. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "cuda/device/toolkit.h"
 #include "cuda/plan/variants.h"
 
-/* Whether the table and the GPU allow what config asks for; else the first reason, without the ways out: auto takes
+/* Whether the table and the GPU allow config; else the first reason, without the remedies: auto takes
  * one. */
 static bool is_possible(const MdConfig *config, const MdSystemPlan *plan, char *reason, size_t size) {
     MdErrors *errors = md_errors_create();
@@ -22,7 +22,7 @@ static bool is_possible(const MdConfig *config, const MdSystemPlan *plan, char *
     return possible && !cuda_brick_lacks_room(config, plan, reason, size);
 }
 
-/* What a queue that was asked for takes for granted. */
+/* The needs of a requested queue. */
 static void resolve_for_queue(MdConfig *config, MdChoices *choices) {
     static const char *const reason = "launch.passes = queue was given";
     if (config->launch_passes != MD_PASSES_QUEUE) return;
@@ -133,9 +133,9 @@ static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoice
     if (!gains) config->launch_barrier = MD_BARRIER_GRID;
     if (!is_resident) return; /* no barrier at all */
     const char *why =
-        gains      ? "blocks are ahead of those that they do not need"
+        gains      ? "blocks run ahead of blocks that they do not need"
         : holds    ? "with the check of displacements only one brick a multiprocessor gains, and of smaller blocks"
-        : possible ? "a block cannot hold its brick and what that stages, and would wait for all others as well"
+        : possible ? "a block cannot hold its brick and its staged atoms, and would wait for all others as well"
                    : reason;
     md_choices_add(choices, "launch.barrier", gains ? "local" : "grid", "%s", why);
 }
@@ -261,7 +261,7 @@ static MdStatus resolve_all(MdConfig *config, const MdSystemPlan *plan, MdChoice
 }
 
 /* Switches whose `auto` may have room where bricks as they were asked for have none; the last ones have no effect without those
- * behind them. */
+ * after them. */
 static const int ways_out[] = {MD_OPTION_memory_brick_cells, MD_OPTION_memory_brick_grid, MD_OPTION_neighbor_distances,
                                MD_OPTION_launch_block_size,  MD_OPTION_launch_barrier,    MD_OPTION_launch_persistent,
                                MD_OPTION_launch_fuse,        MD_OPTION_memory_sort,       MD_OPTION_memory_staging,
@@ -303,7 +303,7 @@ static void describe_change(const MdConfig *asked, const MdConfig *changed, char
     }
 }
 
-/* Whether the system is accepted with `auto` for the switches first .. last - 1 of these; and what was changed for that. */
+/* Whether the system is accepted with `auto` for the switches first .. last - 1 of these; and the changes for that. */
 static bool is_way_out(const MdConfig *asked, const MdSystemPlan *plan, int first, int last, char *text, size_t size) {
     MdConfig changed = *asked;
     for (int k = first; k < last; k++) md_switch_set(&changed, ways_out[k], auto_value(ways_out[k]));
@@ -317,7 +317,7 @@ static bool is_way_out(const MdConfig *asked, const MdSystemPlan *plan, int firs
     return is_accepted;
 }
 
-/* One switch, or else as few as there are from the end of the list: the kernel and what goes with it. */
+/* One switch, or else as few as there are from the end of the list: the kernel and its dependent switches. */
 static void find_way_out(const MdConfig *asked, const MdSystemPlan *plan, char *text, size_t size) {
     for (int k = 0; k < N_WAYS_OUT; k++)
         if (is_way_out(asked, plan, k, k + 1, text, size)) return;
@@ -327,7 +327,7 @@ static void find_way_out(const MdConfig *asked, const MdSystemPlan *plan, char *
 }
 
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
-    MdSystemPlan part = *plan; /* of the system that this process has, as a system of its own */
+    MdSystemPlan part = *plan; /* of this process's part, as a separate system */
     char lack[256], way_out[512];
     part.n_atoms = (plan->n_atoms + md_comm_size(plan->comm) - 1) / md_comm_size(plan->comm);
     MdStatus status = cuda_ranks_resolve(config, plan->comm, choices, errors);

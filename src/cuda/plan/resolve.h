@@ -1,4 +1,4 @@
-/* What `auto` becomes on this GPU, and what it forbids: the operation resolve of backend.h. */
+/* The choices of `auto` on this GPU, and its limits: the operation resolve of backend.h. */
 #ifndef MD_CUDA_RESOLVE_H
 #define MD_CUDA_RESOLVE_H
 

@@ -1,4 +1,4 @@
-/* What `auto` becomes in the stage force, and what a system or driver does not allow. */
+/* The choices of `auto` in the stage force, and the limits of a system or driver. */
 #include "cuda/context/shared.h"
 #include "cuda/device/check.h"
 #include "cuda/device/device.h"
@@ -17,7 +17,7 @@ static void choose_kernel(MdConfig *config, const MdSystemPlan *plan, MdChoices 
     while (log2_threads < 4 && (long long)plan->n_atoms << log2_threads < resident) log2_threads++;
     const bool few = split_below * plan->n_atoms < resident;
     if (config->force_kernel == MD_KERNEL_AUTO) {
-        /* Who asks for several threads a row asks for the kernel that has them. */
+        /* A request for several threads a row is a request for the kernel that has them. */
         const bool split = config->force_threads_per_atom != MD_THREADS_AUTO || few;
         config->force_kernel = split ? MD_KERNEL_LIST_SPLIT : MD_KERNEL_LIST;
         md_choices_add(choices, "force.kernel", split ? "list-split" : "list",
@@ -67,7 +67,7 @@ static MdStatus check_texels(const MdConfig *config, const MdSystemPlan *plan, M
                    (long long)(most / per_atom), (long long)(copies * plan->n_atoms));
 }
 
-/* What kernels/batches/step_local.cuh is made of. */
+/* The needs of kernels/batches/step_local.cuh. */
 static MdStatus check_barrier(const MdConfig *config, MdErrors *errors) {
     const int capability = cuda_device_compute_capability(), compiler = cuda_nvrtc_version();
     if (config->launch_barrier != MD_BARRIER_LOCAL || (capability >= 70 && compiler >= 12030)) return MD_OK;

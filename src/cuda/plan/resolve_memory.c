@@ -1,4 +1,4 @@
-/* What memory of this GPU cannot be. */
+/* Kinds of memory that this GPU does not support. */
 #include "cuda/device/device.h"
 #include "cuda/plan/resolve.h"
 

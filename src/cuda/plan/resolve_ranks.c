@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-/* What several processes can do together, and the part of the system that each has: what `auto` becomes goes by that. */
+/* Switches for several processes, and the part of the system that each has: the choices of `auto` depend on it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,21 +17,22 @@ static const struct {
     int option, value;
     const char *why;
 } needed[] = {
-    {MD_OPTION_force_kernel, MD_KERNEL_BRICK, "which computes the forces of the own atoms alone, from full lists"},
-    {MD_OPTION_memory_sort, MD_SORT_BRICK, "which puts copies behind the own atoms"},
-    {MD_OPTION_memory_layout, MD_LAYOUT_VEC4, "by which places are received where kernels read them"},
-    {MD_OPTION_memory_load, MD_LOAD_GLOBAL, "which sees what others have sent"},
+    {MD_OPTION_force_kernel, MD_KERNEL_BRICK, "which computes only the forces of the own atoms, from full lists"},
+    {MD_OPTION_memory_sort, MD_SORT_BRICK, "which puts copies after the own atoms"},
+    {MD_OPTION_memory_layout, MD_LAYOUT_VEC4,
+     "by which positions are received directly into the arrays that kernels read"},
+    {MD_OPTION_memory_load, MD_LOAD_GLOBAL, "which sees the stores of other GPUs"},
     {MD_OPTION_memory_allocation, MD_ALLOCATION_ONCE, "for the atoms that come and go"},
     /* from here on by parallel.transport and neighbor.rebuild */
     {MD_OPTION_launch_persistent, MD_PERSISTENT_OFF,
-     "since places are sent between two steps, or the host asks for displacements"},
+     "since positions are sent between two steps, or the host asks for displacements"},
     {MD_OPTION_launch_barrier, MD_BARRIER_LOCAL, "by which blocks wait for those of other GPUs"},
     {MD_OPTION_memory_brick_grid, MD_BRICK_GRID_CELLS,
      "since other grids are for the resident kernel of GPUs that are alike"},
     {MD_OPTION_launch_passes, MD_PASSES_KERNELS,
-     "since places are sent between two steps, or the host asks for displacements"},
+     "since positions are sent between two steps, or the host asks for displacements"},
     {MD_OPTION_launch_graph, MD_GRAPH_OFF,
-     "since the host sends places between two steps (parallel.transport = staged, cuda-aware)"},
+     "since the host sends positions between two steps (parallel.transport = staged, cuda-aware)"},
     {MD_OPTION_memory_space, MD_SPACE_DEVICE,
      "which MPI, NCCL and other GPUs can reach (parallel.transport = cuda-aware, nccl, direct)"},
 };
@@ -119,7 +120,7 @@ static void judge_peer(const MdComm *comm, int rank, const Gpu *all, char *reaso
     } else if (cudaDeviceGetByPCIBusId(&device, all[rank].bus_id) != cudaSuccess) {
         (void)cudaGetLastError();
         snprintf(reason, CUDA_REASON,
-                 "rank %d does not see the GPU of rank %d: where the batch system shows each its own alone, start with "
+                 "rank %d does not see the GPU of rank %d: where the batch system shows each only its own, start with "
                  "srun --gpu-bind=none",
                  md_comm_rank(comm), rank);
     } else {

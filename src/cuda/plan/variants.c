@@ -1,7 +1,7 @@
 /* The variants of the cuda backend.
  *
  * Bytes and operations are models of main-memory traffic in mixed precision, per atom and per list entry of one call;
- * caches are taken to hold what is read again at once. */
+ * caches are assumed to hold data that are read again at once. */
 #include "cuda/plan/variants.h"
 
 static const MdVariant rows[] = {
@@ -24,7 +24,7 @@ static const MdVariant rows[] = {
      "asynchronous copies into shared memory: no warp waits for each of them; bricks at the border use registers"},
     {"memory", "memory.carveout=driver", "", "", 0, 0, 0, 0, "the driver chooses by the shared memory of the kernel's blocks"},
     {"memory", "memory.carveout=l1", "", "", 0, 0, 0, 0, "shared memory for little more than one block: kernels that take much of it lose occupancy"},
-    {"memory", "memory.carveout=shared", "", "", 0, 0, 0, 0, "L1 has what is left: gathers may miss it more often"},
+    {"memory", "memory.carveout=shared", "", "", 0, 0, 0, 0, "L1 has the rest: gathers may miss it more often"},
     {"memory", "memory.load=global", "", "", 0, 0, 0, 0, "plain loads through L1"},
     {"memory", "memory.load=ldg", "", "", 0, 0, 0, 0, "read-only loads: through L1 too since Volta"},
     {"memory", "memory.load=texture", "", "", 0, 0, 0, 0,
@@ -34,7 +34,7 @@ static const MdVariant rows[] = {
      "one type: operands from the constant bank, at no cost; several: one access for each kind of pair in a warp"},
     {"memory", "memory.parameters=constant", "", "", 0, 0, 0, 0, "the same bank, filled once"},
     {"sort", "memory.sort=none", "", "", 148, 20, 0, 0,
-     "wraps; cells by index: every gather of the force kernel is a transaction of its own"},
+     "wraps; cells by index: every gather of the force kernel is a separate transaction"},
     {"sort", "memory.sort=cell", "", "", 240, 60, 0, 0,
      "at each rebuild one read and one write of all arrays except forces; memory for a second copy of them"},
     {"sort", "memory.sort=morton", "", "", 244, 64, 0, 0,

@@ -1,16 +1,16 @@
 /* How device arrays are taken and given back, and where they live.
  *
  * Ladder of memory.space
- *   mapped            pinned memory of the host that the GPU reads and writes over the bus: no copy, and every access
- *                     pays for the distance, again and again
- *   managed           pages move to whoever touches them; each first touch by a kernel is a fault that stalls it
+ *   mapped            pinned memory of the host that the GPU reads and writes over the bus: no copy, but every access
+ *                     crosses the bus
+ *   managed           pages move to the processor that touches them; each first touch by a kernel is a fault that stalls it
  *   managed-prefetch  the same pages, told to live on the GPU and sent there before the first kernel
  *   device            memory of the GPU
  *
  * Ladder of memory.allocation
- *   per-call          arrays that are of no use between two calls are allocated before a call and freed after it; each
+ *   per-call          arrays that are not needed between two calls are allocated before a call and freed after it; each
  *                     free waits until the device has done all that was issued
- *   pool              the same from the stream-ordered pool: it keeps what was freed and hands it out again, without
+ *   pool              the same from the stream-ordered pool: it keeps freed memory and reuses it, without
  *                     a wait
  *   once              at start */
 #include "cuda/stages/stages.h"
@@ -84,7 +84,7 @@ void cuda_release(CudaContext *context, void *data) {
         if (context->blocks[k].pooled) {
             CUDA_CHECK(cudaFreeAsync(data, context->stream));
         } else if (is_mapped(context)) {
-            CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* nobody promises that the free waits */
+            CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* the free need not wait */
             CUDA_CHECK(cudaFreeHost(data));
         } else {
             CUDA_CHECK(cudaFree(data)); /* waits for the device */
@@ -93,7 +93,7 @@ void cuda_release(CudaContext *context, void *data) {
         context->blocks[k].data = NULL;
         return;
     }
-    md_panic("a device array that nobody allocated");
+    md_panic("a device array that was not allocated");
 }
 
 /* --- the pool ------------------------------------------------------------------------------------------------------ */

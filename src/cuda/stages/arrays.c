@@ -1,4 +1,4 @@
-/* The table of the device arrays: which the switches need, and how large they are. Those of several processes alone stand in
+/* The table of the device arrays: which the switches need, and how large they are. Arrays that only several processes have are in
  * arrays_domain.c. */
 #include <math.h>
 
@@ -59,8 +59,8 @@ static bool has_positions_twice(const CudaContext *context) {
     return context->facts.reorders || context->facts.fuses_steps;
 }
 
-/* The second copy of the positions is for a sort and for the passes of fused steps: there are no forces then, but for those
- * that the drift into it reads, each thread that of its atom before it writes. So they have the same memory. */
+/* The second copy of the positions is for a sort and for the passes of fused steps: there are no forces then, except those
+ * that the drift reads, each thread the force of its atom before it writes. So they share memory. */
 static bool forces_are_second(const CudaContext *context) {
     return has_positions_twice(context) && context->config.memory_allocation == MD_ALLOCATION_ONCE;
 }
@@ -80,7 +80,7 @@ static void add_positions(CudaContext *context, CudaArrays *arrays) {
     if (!forces_are_second(context)) add_vectors(context, arrays, CUDA_FORCES, &now->force, n, size, "forces");
 }
 
-/* What a reordering writes to another copy, which is then the one in use. */
+/* Arrays that a reordering writes to another copy, which is then the one in use. */
 static void add_carried(const CudaContext *context, CudaArrays *arrays, CudaGroup group, CudaParticles *p) {
     const size_t n = (size_t)context->room;
     add_vectors(context, arrays, group, &p->velocity, n, context->facts.pair_size, "velocities");
@@ -131,7 +131,7 @@ static void add_cells(CudaContext *context, CudaArrays *arrays) {
     if (!cells_are_staged(context)) {
         const size_t key = context->facts.sorts_bricks ? sizeof(uint64_t) : sizeof(int32_t);
         cuda_array_add(arrays, group, &a->slot_key, n, key, "keys by cell");
-        cuda_array_add(arrays, group, &a->place, n, sizeof(int32_t), "places of cells of particles");
+        cuda_array_add(arrays, group, &a->place, n, sizeof(int32_t), "cell ranks of particles");
         cuda_array_add(arrays, group, &a->arrival, n, sizeof(int32_t), "arrivals in cells");
         if (!context->facts.reorders)
             cuda_array_add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
@@ -142,8 +142,8 @@ static void add_cells(CudaContext *context, CudaArrays *arrays) {
                     "counts of cells");
     cuda_array_add(arrays, group, &a->cell_start, n_cells + 1, sizeof(int32_t), "cell starts");
     if (context->facts.places_cells) {
-        cuda_array_keep(arrays, &a->cell_place, n_cells, sizeof(int32_t), "places of cells");
-        cuda_array_keep(arrays, &a->place_cell, n_cells, sizeof(int32_t), "cells of places");
+        cuda_array_keep(arrays, &a->cell_place, n_cells, sizeof(int32_t), "ranks of cells");
+        cuda_array_keep(arrays, &a->place_cell, n_cells, sizeof(int32_t), "cells by rank");
     }
     /* a sum for each block of the scan, and no block is smaller than a warp */
     cuda_array_add(arrays, group, &a->scan_sums, n_cells / 32 + 2, sizeof(int32_t), "sums of the scan");
@@ -204,7 +204,7 @@ void cuda_arrays_list(CudaContext *context, CudaArrays *arrays) {
     add_positions(context, arrays);
     add_carried(context, arrays, CUDA_KEPT, &a->now);
     if (context->facts.reorders) add_carried(context, arrays, CUDA_REBUILD, &a->spare);
-    add_vectors(context, arrays, CUDA_KEPT, &a->reference, n, of_pair, "places of the last build");
+    add_vectors(context, arrays, CUDA_KEPT, &a->reference, n, of_pair, "positions of the last build");
     cuda_array_keep(arrays, &a->pairs, types, of_pair == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d),
                     "parameters");
     if (context->facts.needs_cells) add_cells(context, arrays);
@@ -216,7 +216,7 @@ void cuda_arrays_list(CudaContext *context, CudaArrays *arrays) {
         cuda_array_keep(arrays, &context->atom_partials.sums, atom_partials(context), sizeof(double), "sums of atoms");
     }
     if (context->config.output_pack != MD_PACK_NAIVE && !context->comm)
-        cuda_array_keep(arrays, &a->place_of_id, n, sizeof(int32_t), "places by id");
+        cuda_array_keep(arrays, &a->place_of_id, n, sizeof(int32_t), "slots by id");
     cuda_array_keep(arrays, &a->counters, CUDA_N_COUNTS, sizeof(unsigned long long), "counters");
     cuda_array_keep(arrays, &a->barrier, 2 * CUDA_BARRIER_STRIDE, sizeof *a->barrier, "barrier");
     cuda_array_keep(arrays, &a->status, 1, sizeof(CudaDeviceStatus), "measures");

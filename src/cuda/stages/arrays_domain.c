@@ -1,7 +1,7 @@
-/* The arrays that only several processes have: atoms on their way to other ranks and from there, and what tells of them. */
+/* The arrays that only several processes have: atoms sent to other ranks and received from them, and their counts. */
 #include "cuda/stages/array_table.h"
 
-/* Others map a whole page of the GPU: what they have mapped has pages of its own. */
+/* Other processes map whole pages of the GPU: mapped arrays have separate pages. */
 size_t cuda_arrays_exported(const CudaContext *context, size_t n, size_t size) {
     const size_t of_page = ((size_t)2 << 20) / size + 1;
     return context->config.parallel_transport == MD_TRANSPORT_DIRECT && context->comm && n < of_page ? of_page : n;
@@ -27,7 +27,7 @@ void cuda_arrays_add_domain(CudaContext *context, CudaArrays *arrays) {
     cuda_array_keep(arrays, &d->destination, n, sizeof *d->destination, "ranks that they go to");
     cuda_array_keep(arrays, &d->out, n, sizeof *d->out, "atoms of the border");
     cuda_array_keep(arrays, &d->out_cell, (size_t)context->max_cells, sizeof *d->out_cell, "cells of the border");
-    cuda_array_keep(arrays, &d->sent, n, 4 * context->facts.pair_size, "places that are sent");
+    cuda_array_keep(arrays, &d->sent, n, 4 * context->facts.pair_size, "positions that are sent");
     if (context->config.parallel_transport == MD_TRANSPORT_NCCL) {
         cuda_array_keep(arrays, &d->migrants, (size_t)d->inbox_room, row, "atoms that leave");
         cuda_array_keep(arrays, &d->migrants_in, (size_t)d->inbox_room, row, "atoms that come");

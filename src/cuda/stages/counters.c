@@ -57,7 +57,7 @@ static MdStatus count(CudaContext *context, MdCounters *counters) {
 
 MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters) {
     *counters = (MdCounters){-1, -1, -1, -1, -1, -1, -1, -1};
-    /* What is done here does not belong to the books of the run, but that its last list was used for too long. */
+    /* This work is not counted for the run, except that its last list was used for too long. */
     CudaTimer timers[CUDA_N_STAGES];
     const int64_t n_builds = context->n_builds, n_overflows = context->n_overflows;
     const double overflow_s = context->overflow_s;

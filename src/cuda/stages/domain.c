@@ -1,7 +1,7 @@
-/* Several processes, host side: the domain of this one, and the table of what is in it and around it. The ways of atoms and of copies
- * are in migrate.c and halo.c, their kernels in kernels/migrate.cu and kernels/halo.cu.
+/* Several processes, host side: the domain of this one, and the table of its atoms and copies. migrate.c sends atoms and halo.c sends
+ * copies; their kernels are in kernels/migrate.cu and kernels/halo.cu.
  *
- * Each rank divides its part of the box into cells and bricks as if it were a box of its own, so that all have as much to do; the
+ * Each rank divides its part of the box into cells and bricks like a separate box, so that all have equal work; the
  * grid of the whole box is as many times that along each axis that is cut. Between two lists kernels read how many atoms there are
  * from a table in device memory. */
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "cuda/stages/stages.h"
 #include "parallel/rows.h"
 
-static const double width_margin = 1 + 1e-6; /* covers the rounding of a place to its cell */
+static const double width_margin = 1 + 1e-6; /* covers the rounding of a position to its cell */
 
 /* Copies around a domain of n atoms that is filled evenly: of a layer of cells. */
 static double likely_halo(const CudaContext *context, double n) {
@@ -63,7 +63,7 @@ void cuda_domain_set_rows(CudaContext *context, int64_t n) {
 
 /* --- cells ---------------------------------------------------------------------------------------------------------- */
 
-/* An open axis may be too short for its cells: some are behind the last atom then. */
+/* An open axis may be too short for its cells: some are after the last atom then. */
 void cuda_domain_share(const CudaContext *context, double whole[3], double part[3]) {
     for (int a = 0; a < 3; a++) {
         const int n = context->domain.grid[a];
@@ -115,7 +115,7 @@ int64_t cuda_domain_count(const CudaContext *context, const int32_t n[3]) {
 
 /* --- a list --------------------------------------------------------------------------------------------------------- */
 
-/* From pinned memory that nobody changes before the copy is made: the host waits more often than once in CUDA_SENT_TABLES. */
+/* From pinned memory that is not changed before the copy is made: the host waits more often than once in CUDA_SENT_TABLES. */
 void cuda_domain_upload(CudaContext *context) {
     CudaHaloTable *sent = &context->halo.sent_tables[context->halo.n_uploads++ % CUDA_SENT_TABLES];
     *sent = context->halo.table;
@@ -123,7 +123,7 @@ void cuda_domain_upload(CudaContext *context) {
         cudaMemcpyAsync(context->arguments.domain.table, sent, sizeof *sent, cudaMemcpyDefault, context->stream));
 }
 
-/* Waits: what kernels have counted. */
+/* Waits for the counts of kernels. */
 void cuda_domain_download(CudaContext *context) {
     CudaHaloTable *received = &context->halo.sent_tables[context->halo.n_uploads++ % CUDA_SENT_TABLES];
     CUDA_CHECK(cudaMemcpyAsync(received, context->arguments.domain.table, sizeof *received, cudaMemcpyDefault,
@@ -134,7 +134,7 @@ void cuda_domain_download(CudaContext *context) {
 
 void cuda_domain_confirm(CudaContext *context) {
     const volatile CudaHostStatus *status = context->h_host_status;
-    cuda_check_peers(context); /* who has not answered has told nothing */
+    cuda_check_peers(context); /* a rank that has not answered has sent nothing */
     context->rank.n_atoms = context->n_own = status->n_own;
     context->rank.n_halo = status->n_copies;
     context->halo.wants_room = (status->list & CUDA_LIST_WANTS_ROOM) != 0;

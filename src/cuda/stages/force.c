@@ -1,4 +1,4 @@
-/* Stage force, host side; the kernels and their ladder stand in kernels/force.cu. */
+/* Stage force, host side; the kernels and their ladder are in kernels/force.cu. */
 #include "cuda/stages/stages.h"
 
 void cuda_force_issue(CudaContext *context, bool with_energy) {

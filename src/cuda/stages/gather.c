@@ -1,5 +1,5 @@
-/* Stage gather, host side; the kernels stand in kernels/gather.cu. For the output a quantity by itself, into device memory
- * (output.c); else a frame at once, into memory of the caller. */
+/* Stage gather, host side; the kernels are in kernels/gather.cu. For the output one quantity at a time, into device memory
+ * (output.c); else a whole frame, into memory of the caller. */
 #include "cuda/stages/stages.h"
 
 /* Of a quantity, by its bit, in single and double precision. */

@@ -11,8 +11,8 @@ bool cuda_graph_serves(const CudaContext *context) {
     return context->config.launch_graph == MD_GRAPH_ON || context->config.launch_persistent == MD_PERSISTENT_ON;
 }
 
-/* The arguments of the moment as far as a graph depends on them. What differs from call to call stands at their end, and who
- * issues the work sets what it needs of it. */
+/* The current arguments as far as a graph depends on them. Arguments that differ from call to call are at their end; the function
+ * that issues the work sets them. */
 static void lasting_arguments(const CudaContext *context, bool reads_grid, CudaArguments *arguments) {
     const size_t lasting = offsetof(CudaArguments, n);
     memcpy(arguments, &context->arguments, lasting);
@@ -68,7 +68,7 @@ void cuda_graph_prepare(CudaContext *context) {
     CudaGraph first = {0};
     if (!cuda_graph_serves(context)) return;
     capture(context, &first, issue_idle, 0);
-    CUDA_CHECK(cudaGraphLaunch(first.exec, context->stream)); /* nobody counts that */
+    CUDA_CHECK(cudaGraphLaunch(first.exec, context->stream)); /* not counted */
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     CUDA_CHECK(cudaGraphExecDestroy(first.exec));
 }

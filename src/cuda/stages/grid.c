@@ -5,7 +5,7 @@
 
 #include "cuda/stages/stages.h"
 
-/* Finding bricks for multiprocessors takes longer than a list of few atoms may: what was found is kept for the next one, which
+/* Finding bricks for multiprocessors takes too long for a list of few atoms: the result is kept for the next one, which
  * along periodic axes is the same. */
 static bool is_kept(const CudaContext *context, const double extent[3]) {
     const CudaKeptGrid *kept = &context->kept_grid;
@@ -102,7 +102,7 @@ int cuda_grid_most_cells(CudaContext *context) {
     /* Where atoms are crowded in a void, bricks of few cells still hold few atoms if cells stay small. */
     const int64_t most = (context->facts.has_bricks ? 8 : 1) * (int64_t)context->n_share;
     context->max_cells = (int)(most > 1 << 30 ? 1 << 30 : most > 64 ? most : 64);
-    int32_t n[3] = {1, 1, 1}; /* whatever the bricks: they may come to be those of other cells */
+    int32_t n[3] = {1, 1, 1}; /* independent of bricks: they may later consist of other cells */
     for (int a = 0; a < context->box.dimension; a++) {
         if (!context->box.periodic[a]) return context->max_cells; /* its extent is that of the particles */
         n[a] = (int32_t)cuda_cells_along(context->share.length[a], context->range);

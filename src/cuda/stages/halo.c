@@ -1,18 +1,18 @@
-/* Stage halo, host side; the kernels stand in kernels/halo.cu.
+/* Stage halo, host side; the kernels are in kernels/halo.cu.
  *
  * Ladder (parallel.transport)
- *   staged       places go to pinned memory of the host, by MPI to the other process, and from there to its GPU: works
+ *   staged       positions go to pinned memory of the host, by MPI to the other process, and from there to its GPU: works
  *                everywhere, crosses the bus twice, and the host waits in every step
- *   cuda-aware   MPI takes them from the memory of this GPU, and puts them behind the own atoms of the other: no copies
+ *   cuda-aware   MPI takes them from the memory of this GPU, and puts them after the own atoms of the other: no copies
  *                through the host, which still waits for the stream before each message
  *   nccl         messages are in the stream, as kernels of NCCL, and so is the largest displacement of all: the host
- *                has no part between two lists, and steps go in graphs. Each rank has a GPU of its own, on any node
+ *                does nothing between two lists, and steps go in graphs. Each rank needs its own GPU, on any node
  *   direct       a kernel stores them into the memory of the other GPU (CUDA IPC), with a barrier of all GPUs at its end
- *                (gpu_barrier.cuh): no handshake, no packing, no kernels of others. Ranks of one node
+ *                (gpu_barrier.cuh): no handshake, no packing, no other kernels. Ranks of one node
  *
- * With nccl the host issues a message before a kernel has counted what is in it. So messages have room for more than there is, and
- * are received beside the positions; a small kernel puts them behind the own atoms. It costs a launch in each step. Both sides of a
- * message make the same room for it, by what the hosts counted when they made a list. */
+ * With nccl the host issues a message before a kernel has counted its rows. So messages have spare room, and
+ * are received into a separate array; a small kernel copies them after the own atoms. It costs a launch in each step. Both sides of a
+ * message compute the same room for it, from the counts at the last list that the hosts made. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -62,7 +62,7 @@ static void issue_border(CudaContext *context, int writes) {
     cuda_launch(context, CUDA_K_halo_border, context->room);
 }
 
-/* parallel.transport = nccl: rooms of messages of so many places. They stay while they suffice: graphs hold the messages. */
+/* parallel.transport = nccl: rooms of messages of so many positions. They stay while they suffice: graphs contain the messages. */
 static void fit_rooms(CudaContext *context, const int32_t *first, int32_t *room_first) {
     int32_t rooms[CUDA_SIDES];
     bool change = false;
@@ -77,7 +77,7 @@ static void fit_rooms(CudaContext *context, const int32_t *first, int32_t *room_
     context->arguments.domain.n_rooms += change;
 }
 
-/* How many copies each side needs, and what comes from it. */
+/* How many copies each side needs, and how many come from it. */
 static void trade_counts(CudaContext *context) {
     CudaHaloTable *table = &context->halo.table;
     int32_t in[CUDA_SIDES] = {0};
@@ -138,7 +138,7 @@ static void send_by_host(CudaContext *context) {
                                (size_t)table->in[CUDA_SIDES] * row, cudaMemcpyDefault, context->stream));
 }
 
-/* Each rank tells where it has room for what comes from a side, and for how many. Nobody reads rows that came before: a step lies
+/* Each rank sends the address and the size of its room for copies from a side. Earlier rows are no longer read: a step is
  * between. */
 static void send_direct(CudaContext *context) {
     CudaHaloTable *table = &context->halo.table;
@@ -233,7 +233,7 @@ static void agree(CudaContext *context, unsigned *moved_sq) {
     CUDA_CHECK(cudaMemcpyAsync(moved_sq, context->halo.h_moved_sq, sizeof moved, cudaMemcpyDefault, context->stream));
 }
 
-/* Where the positions of a copy have those of others, behind the own atoms. */
+/* Where the positions of a copy have those of others, after the own atoms. */
 static char *place_of_copies(const CudaContext *context, int copy) {
     return (char *)context->arguments.now.position.part[0] +
            (copy * (size_t)context->arguments.stride + (size_t)context->n_own) * 4 * context->facts.pair_size;
@@ -257,7 +257,7 @@ static void update_by_host(CudaContext *context, int copy) {
         CUDA_CHECK(cudaMemcpyAsync(context->halo.h_out, sent, (size_t)n_out * row, cudaMemcpyDefault, context->stream));
     CUDA_CHECK(
         cudaMemcpyAsync(context->halo.h_moved_sq, moved_sq, sizeof *moved_sq, cudaMemcpyDefault, context->stream));
-    cuda_wait_stream(context, "wait: places");
+    cuda_wait_stream(context, "wait: positions");
     if (is_staged)
         md_sides_exchange(context->comm, &context->domain, context->halo.h_out, table->out, context->halo.h_in,
                           table->in, row);
@@ -275,8 +275,8 @@ static void launch_for_rows(CudaContext *context, CudaKernelId kernel) {
                         cuda_blocks(context->arguments.domain.row_room, context->kernels[kernel].block_size));
 }
 
-/* Exchanges that the host issues before it waits: the driver holds some thousand launches, and then a launch waits, which
- * nobody would notice if a rank is gone. */
+/* Exchanges that the host issues before it waits: the driver holds some thousand launches, and then a launch waits, and would
+ * not notice that a rank is gone. */
 enum { MOST_UNWAITED = 100 };
 
 static void update_nccl(CudaContext *context, int copy) {
@@ -290,7 +290,7 @@ static void update_nccl(CudaContext *context, int copy) {
     end_messages(context);
     launch_for_rows(context, CUDA_K_halo_unpack);
     if (context->capturing || ++context->halo.n_unwaited < MOST_UNWAITED) return;
-    cuda_wait_stream(context, "wait: places");
+    cuda_wait_stream(context, "wait: positions");
     context->halo.n_unwaited = 0;
 }
 

@@ -1,4 +1,4 @@
-/* What a run tells of its kernels: their blocks and why these, registers, occupancy and what limits it, launches. */
+/* The report of a run on its kernels: blocks and their reason, registers, occupancy and its limit, launches. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ void cuda_kernels_describe_blocks(const CudaContext *context, char *text, size_t
     }
 }
 
-/* What launch.block_size = auto became in each unit. */
+/* The choice of launch.block_size = auto in each unit. */
 static void report_choices(const CudaContext *context, int threads_per_sm, MdChoices *choices) {
     choices->n = 0;
     if (context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) return;
@@ -76,8 +76,8 @@ void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics) {
         CudaOccupancy occupancy = cuda_occupancy(&sm, kernel->block_size, kernel->registers, shared);
         if (context->config.memory_carveout == MD_CARVEOUT_L1 &&
             kernel->blocks_per_sm < cuda_occupancy_blocks(&occupancy))
-            occupancy.by_shared = kernel->blocks_per_sm; /* of what L1 leaves */
-        _Static_assert(sizeof use->limited_by == CUDA_LIMITS_BYTES, "room for what limits");
+            occupancy.by_shared = kernel->blocks_per_sm; /* of the memory that L1 leaves */
+        _Static_assert(sizeof use->limited_by == CUDA_LIMITS_BYTES, "room for limits");
         cuda_occupancy_limits(&sm, &occupancy, kernel->block_size, use->limited_by);
     }
 }

@@ -1,8 +1,8 @@
 /* The kernels of a run: compiled and loaded.
  *
  * They are compiled when the program starts, by NVRTC, for exactly the switches of the run. Switches multiply: as
- * templates the force kernel alone would need tens of thousands of instances, or branches that cost registers and time
- * in the loop that is measured. Compiling what is asked for takes some tenths of a second a unit. */
+ * templates only the force kernel would need tens of thousands of instances, or branches that cost registers and time
+ * in the measured loop. Compiling the selected kernels takes some tenths of a second a unit. */
 #include "cuda/stages/kernels.h"
 
 #include <string.h>
@@ -108,7 +108,7 @@ static CudaTarget target_of(const CudaContext *context, bool counting) {
                         .n_sms = context->n_sms};
 }
 
-/* Several processes: what blocks of the resident kernel can hold is known to all at the end of a list. */
+/* Several processes: at the end of a list all know how many atoms blocks of the resident kernel can hold. */
 static void set_held(CudaContext *context) {
     const CudaKernel *kernel = &context->kernels[CUDA_K_step_resident];
     const CudaTarget target = target_of(context, false);
@@ -294,7 +294,7 @@ MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors) {
     return status;
 }
 
-/* The units of a context, each in a thread of its own: to compile one takes up to two seconds. */
+/* The units of a context, each in a separate thread: to compile one takes up to two seconds. */
 typedef struct Creation {
     CudaContext *context;
     MdStatus status[CUDA_N_UNITS];

@@ -1,4 +1,4 @@
-/* What launches and reports of kernels need of kernels.c. A unit is the kernels of a stage, compiled together. */
+/* The part of kernels.c for launches and reports of kernels. A unit is the kernels of a stage, compiled together. */
 #ifndef MD_CUDA_KERNELS_H
 #define MD_CUDA_KERNELS_H
 

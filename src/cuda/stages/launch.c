@@ -24,7 +24,7 @@ void cuda_kernels_check(const CudaContext *context) {
 /* together: all blocks must be there at the same time. */
 static void launch(CudaContext *context, CudaKernelId id, int64_t n_blocks, bool together) {
     const CudaKernel *kernel = &context->kernels[id];
-    void *parameters[] = {&context->arguments, context->pair_table}; /* some kernels take the first alone */
+    void *parameters[] = {&context->arguments, context->pair_table}; /* some kernels take only the first */
     const unsigned grid[] = {(unsigned)n_blocks, 1}, block[] = {(unsigned)kernel->block_size, 1};
     const unsigned shared = (unsigned)kernel->dynamic_shared;
     md_require(kernel->function != NULL);

@@ -1,14 +1,14 @@
 /* Memory of the cuda backend: allocation, growth, and the way from the device to the host. Which arrays there are stands in
  * arrays.c, how and where one is allocated in allocate.c.
  *
- * All arrays are allocated at start, so that what does not fit is refused there. With memory.allocation = per-call or pool,
- * and reduce.scratch = per-call, those that are of no use between two calls are given back at once and taken for each
- * call. Otherwise only arrays that turn out too small are allocated anew (and counted, if it is the list). */
+ * All arrays are allocated at start, so that a system that does not fit is refused there. With memory.allocation = per-call or pool,
+ * and reduce.scratch = per-call, arrays that are not needed between two calls are freed at once and allocated for each
+ * call. Otherwise only arrays that turn out too small are allocated again (and counted, if it is the list). */
 #include <string.h>
 
 #include "cuda/stages/array_table.h"
 
-/* Pinned memory of the host, but for what the device writes into. */
+/* Pinned memory of the host, without the part that the device writes. */
 static void list_pinned(CudaContext *context, CudaArrays *arrays) {
     arrays->n = 0;
     cuda_array_keep(arrays, &context->h_status, 1, sizeof *context->h_status, "measures");
@@ -84,7 +84,7 @@ void cuda_memory_need_forces(CudaContext *context) {
 
 /* --- all of it ----------------------------------------------------------------------------------------------------- */
 
-/* What is not there yet. */
+/* Allocates the missing arrays. */
 static void allocate_pinned(CudaContext *context) {
     CudaArrays pinned;
     list_pinned(context, &pinned);
@@ -92,7 +92,7 @@ static void allocate_pinned(CudaContext *context) {
         if (!*array->where) CUDA_CHECK(cudaMallocHost(array->where, cuda_array_bytes(array)));
 }
 
-/* What is there: any may be missing after a failure at start. traffic: only what several processes send and receive. */
+/* Frees the existing arrays: any may be missing after a failure at start. traffic: only arrays for messages of several processes. */
 static void free_pinned(CudaContext *context, bool traffic) {
     CudaArrays pinned;
     list_pinned(context, &pinned);
@@ -164,8 +164,8 @@ void cuda_memory_free(CudaContext *context) {
 
 /* --- growth -------------------------------------------------------------------------------------------------------- */
 
-/* Allocates arrays anew whose size has changed since `before`. keeps: what was in the old ones begins the new ones; else the old
- * ones go first, so that both need not fit. */
+/* Allocates arrays again whose size has changed since `before`. keeps: the old content is copied to the beginning; else the old
+ * ones are freed first, so that both need not fit. */
 static MdStatus resize(CudaContext *context, const CudaArrays *before, bool keeps) {
     CudaArrays after;
     MdStatus status = MD_OK;
@@ -186,7 +186,7 @@ static MdStatus resize(CudaContext *context, const CudaArrays *before, bool keep
     return status;
 }
 
-/* The second copies of positions, forces and what is of use in a sort alone are lost. */
+/* The second copies of positions, forces and the arrays of a sort are lost. */
 MdStatus cuda_memory_grow_atoms(CudaContext *context, int64_t n) {
     CudaArrays before;
     cuda_arrays_list(context, &before);

@@ -1,9 +1,9 @@
-/* Stage migrate, host side; the kernels stand in kernels/migrate.cu. */
+/* Stage migrate, host side; the kernels are in kernels/migrate.cu. */
 #include "base/memory.h"
 #include "cuda/stages/stages.h"
 #include "parallel/rows.h"
 
-/* Sends the first n of those that leave, and returns those that come, from md_alloc. */
+/* Sends the first n leaving atoms, and returns the arriving ones, from md_alloc. */
 static char *trade(CudaContext *context, int n, int *n_in) {
     const size_t row = cuda_domain_row_bytes(context);
     const CudaDomain *domain = &context->arguments.domain;

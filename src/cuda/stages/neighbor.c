@@ -1,8 +1,8 @@
-/* Stage neighbor, host side: the rule when the list is built anew, growth after an overflow, and the way out of the list
- * by id. The kernels and their ladder stand in kernels/neighbor.cu.
+/* Stage neighbor, host side: the rule when the list is rebuilt, growth after an overflow, and reading the list
+ * by id. The kernels and their ladder are in kernels/neighbor.cu.
  *
- * A thread that is past the capacity keeps counting but writes nothing. Who counts entries stops the device where anything
- * has no room; the host, which has gone on meanwhile, grows the list and repeats the search (batches/steps.c). */
+ * A thread that is past the capacity keeps counting but writes nothing. The kernel that counts entries stops the device if there
+ * is too little room; the host, which has gone on meanwhile, grows the list and repeats the search (batches/steps.c). */
 #include <math.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ static MdStatus issue_search(CudaContext *context) {
     return MD_OK;
 }
 
-/* By what h_status says of a search: whether all has its place. If not, it has one in the next. */
+/* Whether all entries had room, by h_status after a search. If not, makes room for the next search. */
 static MdStatus make_room(CudaContext *context, bool *fits) {
     const int32_t largest = context->h_status->measures.largest_count;
     *fits = true;
@@ -111,7 +111,7 @@ static MdStatus repeat_list(CudaContext *context) {
     return MD_OK;
 }
 
-/* Several processes: all repeat what any has had no room for. Where hosts make the lists, they have to tell each other. */
+/* Several processes: all repeat a search for which any had too little room. If hosts make the lists, they exchange this. */
 static MdStatus fit_all(CudaContext *context) {
     MdStatus status = MD_OK;
     if (cuda_domain_lists_by_kernels(context)) {
@@ -130,7 +130,7 @@ static MdStatus fit_all(CudaContext *context) {
 
 MdStatus cuda_neighbor_fit(CudaContext *context) { return context->comm ? fit_all(context) : fit(context); }
 
-/* Largest displacement from the places of the build as h_status has it; true: more than half the skin. */
+/* Largest displacement from the positions of the build, from h_status; true: more than half the skin. */
 static bool moved_too_far(const CudaContext *context) {
     float moved_sq;
     memcpy(&moved_sq, &context->h_status->measures.moved_sq, sizeof moved_sq);
@@ -145,8 +145,8 @@ static bool needs_bounds(const CudaContext *context) {
     return open && context->facts.needs_cells;
 }
 
-/* How long ago the list was used last; negative where no build is late: of the first one, of those that a displacement
- * asks for, and with kernels that walk all pairs, which miss none. */
+/* How long ago the list was used last; negative if no build can be late: for the first one, for builds caused by a
+ * displacement, and with kernels over all pairs, which miss none. */
 static double time_since_use(const CudaContext *context) {
     const int kernel = context->config.force_kernel;
     if (!context->built || context->config.neighbor_rebuild != MD_REBUILD_EVERY || kernel == MD_KERNEL_PAIRS ||
@@ -179,7 +179,7 @@ static MdStatus end_build(CudaContext *context, MdStatus status) {
     return MD_OK;
 }
 
-/* What is left when the particles are in their cells. */
+/* The rest of a build when the particles are in their cells. */
 static MdStatus build_sorted(CudaContext *context, bool waits) {
     context->arguments.n_force_items = cuda_force_items(context); /* as many cells as there are now */
     MdStatus status = MD_OK;
@@ -197,8 +197,8 @@ static void issue_sort_and_search(CudaContext *context, int n_cells) {
     context->arguments = before;
 }
 
-/* Graphs serve where the next build is as this one: the time since the list was used is the same in all for which nobody
- * waits. An open axis, for which bricks may come to be more than there is room for, has its builds waited for. */
+/* Graphs can be used if the next build is like this one: the time since the list was used is the same in all builds without
+ * a wait. With an open axis the host waits for builds, because bricks may become more than there is room for. */
 static bool is_one_graph(const CudaContext *context, bool waits) {
     return !waits && cuda_graph_serves(context) && context->facts.needs_cells && context->facts.has_list &&
            cuda_timing_knows_shares(context);
@@ -216,7 +216,7 @@ static MdStatus build_as_graph(CudaContext *context) {
 }
 
 /* Builds that the host waits for in any case: the first one, which often finds that the list is too small; those of a grid
- * that depends on where the particles are; those for which it sends atoms to other processes; and those whose cells are gone before
+ * that depends on the positions; those for which it sends atoms to other processes; and those whose cells are lost before
  * the search could be repeated. */
 static bool must_wait(const CudaContext *context) {
     return !context->built || needs_bounds(context) || (context->comm && !cuda_sort_by_kernels(context)) ||

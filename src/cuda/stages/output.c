@@ -1,20 +1,20 @@
-/* The output of the cuda backend: how sums and frames reach the host while the steps go on. Who owns a slot when:
+/* The output of the cuda backend: how sums and frames reach the host while the steps go on. Owners of a slot:
  * backend/ring.h.
  *
- * The producer (cuda_output_issue) queues on the compute stream, behind the step: the sums, into the device buffer of the slot;
+ * The producer (cuda_output_issue) queues on the compute stream, after the step: the sums, into the device buffer of the slot;
  * the frame by id in the layout of the file (kernels/gather.cu), into a device buffer; an event, `packed`. The copy stream waits
  * for it and brings both to the host (output_buffers.c); at its end another event, `copied`, for which the consumer
  * (cuda_output_wait) waits. So the next step runs while a copy engine reads what the last one left, and the thread of the steps
- * issues some ten calls and waits for nothing. Several processes: a kernel of each rank that writes puts its rows together (join_frame).
- * With parallel.transport = direct it reads what each has packed, behind a barrier of all GPUs; NCCL brings it to rank 0.
+ * issues some ten calls and does not wait. Several processes: on each rank that writes, a kernel joins its rows (join_frame).
+ * With parallel.transport = direct it reads the packed rows of each rank after a barrier of all GPUs; NCCL brings them to rank 0.
  *
  * Ladder
  *   output.pipeline=off    one slot, in the compute stream; the caller waits at once
- *   output.streams=1       the copy stands in the way of the next step
- *   output.streams=2       it does not: a stream of its own
+ *   output.streams=1       the next step waits for the copy
+ *   output.streams=2       it does not: the copy has its own stream
  *
- * A device that stops itself (batches/steps.c) lets everything behind it pass without effect; the sums then arrive with -1 in
- * place of the step, and the slot is SKIPPED. */
+ * A device that stops itself (batches/steps.c) lets everything after it pass without effect; the sums then arrive with step
+ * -1, and the slot is SKIPPED. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -87,7 +87,7 @@ static void pack_frame(CudaContext *context, const MdOutputRequest *request) {
     cuda_timing_end(context);
 }
 
-/* Each quantity on its own and to its last byte: nobody has written what lies between them. */
+/* Each quantity separately and to its last byte: the bytes between them are not written. */
 static void copy_frame(const CudaContext *context, const MdOutputRequest *request) {
     const CudaFrameBuffer *frame = &context->output.frames[request->frame];
     for (int k = 0; k < CUDA_FRAME_COLUMNS; k++) {
@@ -104,7 +104,7 @@ void cuda_output_issue(CudaContext *context, const MdOutputRequest *request) {
     CudaSlot *slot = &output->slots[request->slot];
     md_ring_begin(output->ring, request);
     slot->step_offset = context->step_offset;
-    /* The copy of an issue that was skipped may still read what is packed now. */
+    /* The copy of a skipped issue may still read the buffer that is packed now. */
     CUDA_CHECK(cudaStreamWaitEvent(context->stream, slot->copied, 0));
     cuda_reduce_row(context, &slot->row, request->step);
     if (request->frame >= 0) pack_frame(context, request);
@@ -125,7 +125,7 @@ void cuda_output_issue(CudaContext *context, const MdOutputRequest *request) {
 
 /* --- the consumer ---------------------------------------------------------------------------------------------------- */
 
-/* What has come to this process: rows of its own atoms, or by id those that it writes. */
+/* The rows of this process: of its own atoms, or by id the rows that it writes. */
 static MdPart part_of(const CudaContext *context, const MdOutputRequest *request) {
     const CudaFrameBuffer *frame = &context->output.frames[request->frame];
     void *columns[CUDA_FRAME_COLUMNS];
@@ -174,7 +174,7 @@ MdStatus cuda_output_wait(void *opaque, const MdOutputRequest *request, MdOutput
         if (!issue) return MD_OK;
         CUDA_CHECK(cudaEventSynchronize(slot->copied));
     } while (!md_ring_arrive(context->output.ring, request, issue, &head->step));
-    cuda_check_peers(context); /* of who has not answered in time there are old places */
+    cuda_check_peers(context); /* ranks that have not answered in time have old positions */
     output->arrived = true;
     MdSumParts sums;
     cuda_reduce_read_row(&slot->row, &sums);

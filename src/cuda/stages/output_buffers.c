@@ -2,10 +2,10 @@
  * on the host where it arrives.
  *
  * Ladder
- *   output.host_memory=pageable       the driver has no address that the copy engine could use: it copies in pieces to a
- *                                     buffer of its own, and cudaMemcpyAsync comes back when that is done. The thread
+ *   output.host_memory=pageable       the driver has no address that the copy engine could use: it copies in pieces to its
+ *                                     own buffer, and cudaMemcpyAsync returns when that is done. The thread
  *                                     of the steps waits for the device at every frame
- *   output.host_memory=pinned         pages that stay where they are: the copy engine writes to them by itself
+ *   output.host_memory=pinned         pages that do not move: the copy engine writes to them directly
  *   output.host_memory=write-combined the same without snooping the caches of the processor, which gains a little on the
  *                                     bus; reads by the host go past the caches too, so that the writer crawls
  *   output.host_memory=mapped         no copy, no buffer on the device: the gather kernels write across the bus, and occupy
@@ -25,7 +25,7 @@ static bool copies_aside(const CudaContext *context) {
 
 /* --- sizes ---------------------------------------------------------------------------------------------------------- */
 
-/* What GPUs put together is by id, without ids beside it. */
+/* Rows joined by GPUs are in the order of ids, without an array of ids. */
 static size_t frame_bytes(const CudaContext *context, int64_t room) {
     return cuda_frame_offset(context, cuda_output_joins(context) ? CUDA_FRAME_IDS : CUDA_FRAME_COLUMNS, room);
 }
@@ -111,7 +111,7 @@ static MdStatus allocate_frame(CudaContext *context, CudaFrameBuffer *frame, int
         return MD_OK;
     }
     status = cuda_allocate(context, (void **)&frame->device, bytes, false, "frame buffers", MD_ERROR_INPUT);
-    /* what a stopped device did not pack is copied all the same, and thrown away */
+    /* a buffer that a stopped device did not pack is copied too, and ignored */
     if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(frame->device, 0, bytes, context->stream));
     return status;
 }
@@ -162,7 +162,7 @@ static MdStatus allocate_rows(CudaContext *context) {
     return MD_OK;
 }
 
-/* Rows that nobody has written have no id. */
+/* Rows that were not written have no id. */
 static MdStatus allocate_joined(CudaContext *context) {
     CudaDomain *domain = &context->arguments.domain;
     domain->first_id = context->output.spec.by_blocks ? md_comm_block_begin(context->comm, context->n_all) : 0;

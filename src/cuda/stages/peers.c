@@ -1,5 +1,5 @@
-/* parallel.transport = direct, host side: memory of this GPU that the ranks of the node write to, and theirs (CUDA IPC). What happens
- * there stands in kernels/gpu_barrier.cuh and kernels/halo.cu. */
+/* parallel.transport = direct, host side: memory of this GPU that the ranks of the node write to, and theirs (CUDA IPC). The kernels that use it
+ * are in kernels/gpu_barrier.cuh and kernels/halo.cu. */
 #include <string.h>
 
 #include "cuda/stages/stages.h"
@@ -32,13 +32,13 @@ static void unmap(CudaContext *context) {
     context->halo.n_mapped = 0;
 }
 
-/* The inbox stands behind the mailbox. */
+/* The inbox stands after the mailbox. */
 static void set_mailbox(CudaContext *context, int rank, void *mailbox) {
     context->halo.h_peers->mailbox[rank] = mailbox;
     context->halo.h_peers->inbox[rank] = (char *)mailbox + CUDA_MAILBOX_BYTES;
 }
 
-/* What a rank packs for frames: nothing before there is an output. */
+/* The buffer in which a rank packs frames: none before there is an output. */
 static void set_frame(CudaContext *context, int rank, char *rows, int64_t room) {
     for (int k = 0; k < CUDA_FRAME_COLUMNS; k++)
         context->halo.h_peers->frame[rank][k] = rows ? rows + cuda_frame_offset(context, k, room) : NULL;
@@ -68,7 +68,7 @@ static void upload(CudaContext *context) {
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
 }
 
-/* A copy from pageable memory may be on its way to the GPU when cudaMemcpy returns: others read what is there. */
+/* A copy from pageable memory may be unfinished when cudaMemcpy returns, and other GPUs read the target. */
 static void write_number(CudaContext *context, uint32_t number) {
     CUDA_CHECK(
         cudaMemcpyAsync(&context->halo.mailbox->n_atoms, &number, sizeof number, cudaMemcpyDefault, context->stream));
@@ -141,7 +141,7 @@ bool cuda_peers_release(CudaContext *context, bool grows) {
     CUDA_CHECK(cudaMemcpy(context->halo.h_peers, context->arguments.domain.peers, sizeof *context->halo.h_peers,
                           cudaMemcpyDefault)); /* the barriers so far */
     unmap(context);
-    md_comm_max(context->comm, &any, 1); /* nobody has them any more */
+    md_comm_max(context->comm, &any, 1); /* no rank maps them any more */
     return true;
 }
 

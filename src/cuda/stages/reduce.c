@@ -1,7 +1,7 @@
-/* Stage reduce, host side; the kernels and their ladder stand in kernels/reduce.cu and kernels/reduce.cuh.
+/* Stage reduce, host side; the kernels and their ladder are in kernels/reduce.cu and kernels/reduce.cuh.
  *
  * A kernel that sums ends in add_to_totals (reduce.cuh) and is launched between cuda_reduce_begin and cuda_reduce_finish,
- * whatever stage it belongs to. */
+ * in any stage. */
 #include "cuda/stages/stages.h"
 
 _Static_assert(CUDA_MOST_TOTALS == MD_SPLIT_PARTS * CUDA_N_TOTALS, "all parts of all sums");
@@ -9,7 +9,7 @@ _Static_assert(CUDA_MOST_TOTALS == MD_SPLIT_PARTS * CUDA_N_TOTALS, "all parts of
 /* Of so many sums. */
 static int count_parts(const CudaContext *context, int n_sums) { return n_sums * context->facts.sum_parts; }
 
-/* Extremes need no partial sums, only the place for a tree. */
+/* Extremes need no partial sums, only memory for a tree. */
 void cuda_reduce_begin_extremes(CudaContext *context) {
     if (context->config.reduce_method == MD_METHOD_GLOBAL) cuda_memory_begin(context, CUDA_SCRATCH);
 }
@@ -22,7 +22,7 @@ void cuda_reduce_begin(CudaContext *context, int first, int n_sums, int64_t n_bl
     const int n_parts = count_parts(context, n_sums);
     const size_t count = (size_t)n_parts * (size_t)n_blocks;
     cuda_memory_begin(context, CUDA_SCRATCH);
-    /* A kernel that finds the device stopped writes nothing, and what comes after it reads all the same. */
+    /* A kernel that finds the device stopped writes nothing, but later kernels still read. */
     if (context->config.reduce_scratch == MD_SCRATCH_PER_CALL && context->arguments.partials)
         CUDA_CHECK(cudaMemsetAsync(context->arguments.partials, 0, count * sizeof(double), context->stream));
     if (context->config.reduce_finish == MD_FINISH_ATOMIC)
@@ -62,7 +62,7 @@ static double *partials_of(CudaRowHead *head) { return (double *)(head + 1); }
 static size_t count_pairs(const CudaRow *row) { return (size_t)(row->n_pairs * CUDA_PAIR_TOTALS * row->n_parts); }
 static size_t count_atoms(const CudaRow *row) { return (size_t)(row->n_atoms * CUDA_ATOM_TOTALS * row->n_parts); }
 
-/* The partial sums move behind the head, where the next step does not overwrite them. */
+/* The partial sums move after the head, where the next step does not overwrite them. */
 static void keep_partials(CudaContext *context, CudaRow *row) {
     double *to = partials_of(row->d_head);
     row->n_pairs = context->pair_partials.n;

@@ -1,5 +1,5 @@
 /* Room for the bricks of a run: planned for a uniform system, and made where a search has found more. How large a brick may be
- * stands in bricks/. */
+ * is in bricks/. */
 #include <math.h>
 
 #include "cuda/stages/stages.h"
@@ -10,8 +10,8 @@ static double staged_by(const CudaContext *context, CudaKernelId id, size_t besi
     return floor(bytes / (double)atom_bytes) - CUDA_STAGED_BESIDE;
 }
 
-/* Atoms that a block can stage on this GPU, at most: beside them there are the tables of the search, for as many atoms as any
- * block has, and what the resident kernel holds. */
+/* Atoms that a block can stage on this GPU, at most: shared memory also has the tables of the search, for as many atoms as any
+ * block has, and the data of the resident kernel. */
 static int32_t most_staged(const CudaContext *context) {
     static const CudaKernelId by_pairs[] = {CUDA_K_force_plain, CUDA_K_force_energy, CUDA_K_step_resident,
                                             CUDA_K_step_pass, CUDA_K_step_queue};
@@ -28,8 +28,8 @@ static int32_t most_staged(const CudaContext *context) {
     return (int32_t)fmin(atoms, CUDA_MAX_STAGED);
 }
 
-/* Smaller bricks: as many as the cells make, in place of one or two a multiprocessor; then of fewer cells, which stay what they
- * are. staged: atoms of the fullest block, or where those of its cells are more than it can look at, these. */
+/* Smaller bricks: as many as the cells allow, instead of one or two a multiprocessor; then bricks of fewer cells of the same
+ * size. staged: atoms of the fullest block, or the atoms of its cells if they are more than it can visit. */
 static MdStatus divide_further(CudaContext *context, int32_t staged) {
     const bool by_device = context->brick_grid != MD_BRICK_GRID_CELLS;
     const bool is_asked_for = by_device ? context->asked.memory_brick_grid != MD_BRICK_GRID_AUTO

@@ -85,7 +85,7 @@ size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
     return 0;
 }
 
-enum { LINE_BYTES = 256 }; /* quantities of a frame begin on lines of their own */
+enum { LINE_BYTES = 256 }; /* each quantity of a frame begins on a new line */
 
 bool cuda_output_joins(const CudaContext *context) {
     const bool reaches_all = context->config.parallel_transport == MD_TRANSPORT_DIRECT;

@@ -1,4 +1,4 @@
-/* Stage sort, host side; the kernels and their ladder stand in kernels/sort.cu. */
+/* Stage sort, host side; the kernels and their ladder are in kernels/sort.cu. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static bool same_cells(const CudaGrid *one, const CudaGrid *other) {
            memcmp(one->n_bricks, other->n_bricks, sizeof one->n_bricks) == 0;
 }
 
-/* The places of the cells in memory, when the grid is another than the last one. */
+/* The ranks of the cells in memory, if the grid has changed. */
 static void place_cells(CudaContext *context, int n_cells) {
     CudaArguments *a = &context->arguments;
     if (same_cells(&context->placed, &a->grid)) return;
@@ -21,13 +21,13 @@ static void place_cells(CudaContext *context, int n_cells) {
 
 /* --- few cells ---
  *
- * Each block scans their counts by itself, in less time than launches for it would take, and so none comes after the last that
- * reads them: the next sort has other counts. Their keys stand where the list will, which is not needed any more: see
- * kernels/sort.cu. Cells are sorted as many are, by four launches more, where there is no list, and where it is too small: rows
- * of a thin gas are shorter than what its cells may hold. A device that has found a cell with more than there was room for, as
- * drops have that condense from a gas, says so, and the sorts after that make sure that there is room for as many.
+ * Each block scans their counts, in less time than launches for it would take. So no kernel runs after the last one that
+ * reads them, and the next sort has other counts. Their keys are in the memory of the list, which is not needed then: see
+ * kernels/sort.cu. Cells are sorted as many are, by four launches more, if there is no list, or it is too small: rows
+ * of a thin gas are shorter than the room of its cells. A device that has found a cell with more atoms than room, as in
+ * drops that condense from a gas, sets a flag, and later sorts make room for as many.
  *
- * What it gains (H200, run/results/h200/LOG.md): by two kernels in place of three a list takes 2.3 us less at 4,000 atoms, which
+ * The gain (H200, run/results/h200/LOG.md): by two kernels instead of three a list takes 2.3 us less at 4,000 atoms, which
  * are 4.0 % faster by lists every 20 steps and 2.2 by safe ones, and 2.1 us less at 32,000, 1.7 and 1.2 %. Without it (H100,
  * run/results/h100/README.md) whole loops are 7.5 % slower at 4,000 atoms, 4.4 % there with safe lists, 3 % at 32,000. */
 enum { FEW_TILES = 32, MOST_KEYS = 1 << 12 };
@@ -144,7 +144,7 @@ void cuda_sort_issue(CudaContext *context, int n_cells) {
     }
 }
 
-/* What was carried to its new places becomes that of the moment. */
+/* The reordered arrays become the current ones. */
 void cuda_sort_take(CudaContext *context) {
     CudaParticles *now = &context->arguments.now, *spare = &context->arguments.spare, old = *now;
     if (!context->facts.reorders) return;
@@ -172,7 +172,7 @@ int cuda_sort_prepare(CudaContext *context) {
 
 /* --- several processes: atoms go to their owners, and copies of others come, before both are sorted ---------------------------------- */
 
-/* All by the host: what is left of atoms that are to go, and copies. */
+/* All by the host: the remaining leaving atoms, and copies. */
 static MdStatus bring(CudaContext *context) {
     CudaHaloTable *table = &context->halo.table;
     const double begin_s = md_clock_s();
@@ -217,7 +217,7 @@ static MdStatus sort_domain(CudaContext *context) {
 }
 
 MdStatus cuda_sort_repeat(CudaContext *context) {
-    cuda_sort_take(context); /* back: what was carried elsewhere, by ranks that had room, still stands where it was */
+    cuda_sort_take(context); /* back: the old arrays still have the atoms, also on ranks that had room */
     char *position = context->arguments.now.position.part[0];
     const size_t bytes =
         4 * context->facts.pair_size * (size_t)context->room; /* those on the way are the second ones */
@@ -259,7 +259,7 @@ static int prepare_again(CudaContext *context, const CudaGrid *grid) {
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
     const int n_cells = prepare_again(context, grid);
     if (!context->facts.needs_cells) return;
-    if (context->comm) { /* no place in memory is free any more */
+    if (context->comm) { /* no slot is free any more */
         CudaHaloTable *table = &context->halo.table;
         cuda_domain_download(context);
         table->n_slots = table->n_own;

@@ -1,4 +1,4 @@
-/* What the stages of the cuda backend offer each other, each in its file; see context.h. */
+/* The functions of the stages of the cuda backend, each in its file; see context.h. */
 #ifndef MD_CUDA_STAGES_H
 #define MD_CUDA_STAGES_H
 
@@ -9,7 +9,7 @@
 
 /* --- kernels.c --- */
 extern const char *const cuda_stage_names[CUDA_N_STAGES];
-/* Compiles and loads all kernels that the switches of context->config select. What cannot run on this GPU is an input
+/* Compiles and loads all kernels that the switches of context->config select. A switch that this GPU does not support is an input
  * error. Needs box and potential. */
 MdStatus cuda_kernels_create(CudaContext *context);
 void cuda_kernels_destroy(CudaContext *context);
@@ -38,14 +38,14 @@ void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_block
 void cuda_kernels_check(const CudaContext *context);
 
 /* --- kernel_report.c --- */
-/* What launch.block_size = auto became: `sort:256,neighbor:128,...`; one line a unit in choices. */
+/* The choices of launch.block_size = auto: `sort:256,neighbor:128,...`; one line a unit in choices. */
 void cuda_kernels_describe_blocks(const CudaContext *context, char *text, size_t size);
 void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics);
 
 /* --- graph.c --- */
 bool cuda_graph_serves(const CudaContext *context); /* whether work is to be issued so */
-/* Issues what issue(context, n) would, which must depend on nothing but n, the arguments up to CudaArguments.n and, if it
- * reads them, the grid and the counts of its cells, and must leave those arguments as they are. */
+/* Issues the work of issue(context, n) as a graph. It may depend only on n, the arguments up to CudaArguments.n and, if it
+ * reads them, the grid and the counts of its cells, and must not change those arguments. */
 typedef void (*CudaGraphWork)(CudaContext *context, int n);
 void cuda_graph_launch(CudaContext *context, CudaGraphs *graphs, bool reads_grid, CudaGraphWork issue, int n);
 /* At set-up: the first graph of a process takes the driver some 2.5 ms (H200), as long as 600 steps of 4,000 atoms. */
@@ -54,12 +54,12 @@ void cuda_graph_destroy(CudaGraphs *graphs);
 
 /* --- allocate.c --- */
 
-/* An array in the memory that memory.space says; pooled: from the stream-ordered pool. What does not fit is a failure of the
+/* An array in the memory that memory.space says; pooled: from the stream-ordered pool. If it does not fit, a failure of the
  * given kind. */
 MdStatus cuda_allocate(CudaContext *context, void **where, size_t bytes, bool pooled, const char *what,
                        MdStatus failure);
 void cuda_release(CudaContext *context, void *data); /* NULL: nothing */
-void cuda_pool_keep(const CudaContext *context);     /* the pool keeps what is given back, until it is trimmed */
+void cuda_pool_keep(const CudaContext *context);     /* the pool keeps freed memory, until it is trimmed */
 void cuda_pool_trim(const CudaContext *context);
 
 /* --- memory.c, arrays.c --- */
@@ -73,18 +73,18 @@ void cuda_memory_free(CudaContext *context);
 MdMemory cuda_memory_estimate(CudaContext *context);
 MdMemory cuda_memory_held(CudaContext *context); /* at most so far */
 
-/* Arrays of one use. Where they are not kept (memory.allocation, reduce.scratch) begin allocates those that are not there, and
+/* Arrays of one use. If they are not kept (memory.allocation, reduce.scratch), begin allocates the missing ones, and
  * end frees them. */
 typedef enum CudaGroup {
     CUDA_KEPT,    /* never given back */
     CUDA_FORCES,  /* from the force kernel to the drift that uses them last */
-    CUDA_REBUILD, /* cells, and the second copy of what a reordering carries */
+    CUDA_REBUILD, /* cells, and the second copy of reordered arrays */
     CUDA_STAGING, /* of particles on their way in or out */
     CUDA_SCRATCH  /* of reductions */
 } CudaGroup;
 void cuda_memory_begin(CudaContext *context, CudaGroup group);
 void cuda_memory_end(CudaContext *context, CudaGroup group);
-/* For who reads forces: they must be those of the particles. Where they are not kept, zero takes their place. */
+/* Before forces are read: they must be those of the particles. If they are not kept, they are zero. */
 void cuda_memory_need_forces(CudaContext *context);
 
 /* Makes room for rows of at least `count` entries; the list is lost. */
@@ -109,11 +109,11 @@ void cuda_timing_begin(CudaContext *context, CudaStage stage);
 void cuda_timing_end(CudaContext *context);
 /* The same for n_calls calls at once: begin has counted one. */
 void cuda_timing_end_batch(CudaContext *context, int n_calls);
-/* Sort and search in one, where it is known how they share the time. Batches behind them may be timed with them. */
+/* Sort and search in one, where it is known how they share the time. Batches after them may be timed with them. */
 bool cuda_timing_knows_shares(const CudaContext *context);
 void cuda_timing_begin_list(CudaContext *context);
 void cuda_timing_end_list(CudaContext *context);
-/* Before the device may have nothing to do: what is issued from now on is not timed with what came before. */
+/* Before the device may be idle: work issued from now on is not timed with earlier work. */
 void cuda_timing_break(CudaContext *context);
 /* Where it has already had nothing to do: the open times are dropped. */
 void cuda_timing_drop(CudaContext *context);
@@ -122,7 +122,7 @@ void cuda_timing_report(CudaContext *context, CudaStage stage, MdStageTime *time
 
 /* With a trace every call is timed and recorded; with NULL all that has been issued is waited for and recorded. */
 void cuda_timing_trace(CudaContext *context, MdTrace *trace);
-/* Begins and ends a copy on the stream, for the trace alone. Begin returns NULL where there is none. */
+/* Begins and ends a copy on the stream, only for the trace. Begin returns NULL where there is none. */
 CudaSpan *cuda_timing_begin_copy(CudaContext *context, cudaStream_t stream, const char *name);
 void cuda_timing_end_copy(CudaSpan *span, cudaStream_t stream);
 
@@ -135,7 +135,7 @@ void cuda_trace_place(CudaContext *context, CudaSpan *span, double seconds);
 /* Waiting of the thread that issues the steps, by name on the timeline. */
 void cuda_wait_stream(CudaContext *context, const char *what);
 void cuda_wait_event(CudaContext *context, cudaEvent_t event, const char *what);
-/* Ends the run where a kernel has given up waiting for another rank: what that was to bring is not there. */
+/* Ends the run if a kernel has given up waiting for another rank: its data are missing. */
 void cuda_check_peers(const CudaContext *context);
 void cuda_wait_record(CudaContext *context, const char *what, double begin_s); /* that it waited until now */
 
@@ -179,15 +179,15 @@ void cuda_grid_extent(const CudaContext *context, double extent[3]); /* that the
 void cuda_grid_plan(CudaContext *context);
 
 /* --- room_plan.c, room.c --- */
-/* Their size and the room of a block, as far as they do not depend on the grid; and what does. */
+/* Their size and the room of a block, as far as they do not depend on the grid; and the part that does. */
 void cuda_brick_plan(CudaContext *context);
 void cuda_brick_plan_tables(CudaContext *context);
 CudaBricks cuda_brick_room(const CudaContext *context, int32_t atoms); /* of a block, for so many atoms */
 int64_t cuda_brick_most_slices(int64_t n_atoms, double n_bricks);
-/* After a search, by what it measured: false where it is to be made again, for which there is more room now. */
+/* After a search, by its counts: false if it must be repeated, with more room. */
 MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);
 
-/* --- domain.c: several processes; what changes there is agreed between all --- */
+/* --- domain.c: several processes; all agree on changes --- */
 /* The domain and the room of this process, once box, range and n_all are known. comm NULL: it has all. */
 void cuda_domain_configure(CudaContext *context, MdComm *comm);
 void cuda_domain_set_rows(CudaContext *context, int64_t n); /* room for atoms and copies on their way */
@@ -196,18 +196,18 @@ static inline bool cuda_domain_lists_by_kernels(const CudaContext *context) {
     const int transport = context->config.parallel_transport;
     return context->comm && (transport == MD_TRANSPORT_NCCL || transport == MD_TRANSPORT_DIRECT);
 }
-/* So many atoms are there, of whatever domains, and no copies. */
+/* Sets the number of atoms, of any domains, without copies. */
 void cuda_domain_set_own(CudaContext *context, int64_t n_own);
 /* The extent of the whole, which may have to be longer, and of a domain. */
 void cuda_domain_share(const CudaContext *context, double whole[3], double part[3]);
-/* The rank that owns a place, by the grid of the whole box. */
+/* The rank that owns a position, by the grid of the whole box. */
 int cuda_domain_owner(const CudaContext *context, const CudaGrid *whole, const double place[3]);
 void cuda_domain_set_cells(CudaContext *context, CudaGrid *grid); /* a grid over the domain becomes one with the halo */
 /* Of so many cells, or bricks, along each axis, with a layer more on each side along axes that are cut. */
 int64_t cuda_domain_count(const CudaContext *context, const int32_t n[3]);
 void cuda_domain_upload(CudaContext *context); /* the table, to the device; and from there, which waits */
 void cuda_domain_download(CudaContext *context);
-/* Lists by kernels: what those of the last one have found, which is known to be over. */
+/* Lists by kernels: the counts of the last one, which is complete. */
 void cuda_domain_confirm(CudaContext *context);
 MdStatus cuda_domain_agree(CudaContext *context, MdStatus status); /* the gravest of all */
 /* Whether the motion is over; with several processes, known to all. */
@@ -222,33 +222,33 @@ MdStatus cuda_migrate(CudaContext *context);
 /* --- peers.c: parallel.transport = direct --- */
 MdStatus cuda_peers_create(CudaContext *context);
 void cuda_peers_destroy(CudaContext *context);
-/* Collective, around the growth of arrays that others may have mapped. Whether those of any rank grow: then nobody has any mapped. */
+/* Collective, around the growth of arrays that others may have mapped. Whether arrays of any rank grow: then no rank maps any. */
 bool cuda_peers_release(CudaContext *context, bool grows);
-/* The gravest status of all; what was released is mapped again. */
+/* The worst status of all ranks; released memory is mapped again. */
 MdStatus cuda_peers_take(CudaContext *context, bool released, MdStatus status);
 
 /* --- halo.c --- */
 MdStatus cuda_halo_join(CudaContext *context); /* parallel.transport = nccl: all ranks, which try a first exchange */
-MdStatus cuda_halo_make(CudaContext *context); /* rows of copies to all who need them, and from all */
+MdStatus cuda_halo_make(CudaContext *context); /* rows of copies to all ranks that need them, and from all */
 /* Behind the own atoms, to be sorted with them; n_cells above 0: into their cells. */
 void cuda_halo_arrive(CudaContext *context, int n_cells);
-/* Lists by kernels: atoms to their new owners; with nccl the copies in `rows` to who needs them; in the end all stop alike, or go on. */
+/* Lists by kernels: atoms to their new owners; with nccl the copies in `rows` to the ranks that need them; in the end all stop, or all go on. */
 void cuda_halo_send_migrants(CudaContext *context);
 void cuda_halo_send_copies(CudaContext *context);
 void cuda_halo_end_list(CudaContext *context);
-/* Before the forces of the atoms as they are in that copy of the positions: where their neighbours are, and how far all have moved.
- * Nothing of one process, or where nobody has moved. */
+/* Before forces from that copy of the positions: updates the positions of the halo and the largest displacement of all ranks.
+ * Does nothing for one process, or if no atom has moved. */
 void cuda_halo_update(CudaContext *context, int copy);
-void cuda_halo_barrier(CudaContext *context); /* of all GPUs: nobody computes any more */
-void cuda_halo_begin(CudaContext *context);   /* copies are in the first of the positions, as they are behind a list */
-void cuda_halo_forget(CudaContext *context);  /* who issues steps does not know what was before */
+void cuda_halo_barrier(CudaContext *context); /* of all GPUs: all kernels are complete */
+void cuda_halo_begin(CudaContext *context);   /* copies are in the first of the positions, as they are after a list */
+void cuda_halo_forget(CudaContext *context);  /* the code that issues steps does not know the earlier work */
 
 /* --- sort.c --- */
 MdStatus cuda_sort_particles(CudaContext *context);
 /* Several processes: whether kernels bring all that is to be sorted; and after a sort that lacked room for it, the host. */
 bool cuda_sort_by_kernels(const CudaContext *context);
 MdStatus cuda_sort_repeat(CudaContext *context);
-/* The same in parts, for who issues it with other kernels: what comes before it, and its argument; it; what comes of it. */
+/* The same in parts, for issuing it with other kernels: the preparation and the argument; the kernel; the results. */
 int cuda_sort_prepare(CudaContext *context);
 void cuda_sort_issue(CudaContext *context, int n_cells);
 void cuda_sort_take(CudaContext *context);
@@ -258,12 +258,12 @@ void cuda_sort_again(CudaContext *context, const CudaGrid *grid);
 MdStatus cuda_sort_restored(CudaContext *context, const CudaGrid *grid);
 
 /* --- neighbor.c --- */
-/* Wraps, sorts and builds the list anew. What has no room stops the device. With waits, or where the host must decide on the
- * way, all is well on return; otherwise `unconfirmed` says that cuda_neighbor_fit may be needed. */
+/* Wraps, sorts and builds the list again. Too little room stops the device. With waits, or if the host must decide
+ * meanwhile, the list is complete on return; otherwise `unconfirmed` says that cuda_neighbor_fit may be needed. */
 MdStatus cuda_neighbor_build(CudaContext *context, bool waits);
 /* After the last search: makes room for all that it found, and repeats it until it fits. */
 MdStatus cuda_neighbor_fit(CudaContext *context);
-/* The same for particles that are in the places and the order of a former build: makes its list again. */
+/* The same for particles with the positions and the order of an earlier build: makes its list again. */
 MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid);
 /* Whether rebuild=every or host-check has anything to do at this step; and it: builds where the rule says so. */
 bool cuda_neighbor_acts(const CudaContext *context, int64_t step);
@@ -282,7 +282,7 @@ void cuda_force_compute(CudaContext *context, bool with_energy); /* the same as 
 /* The integration up to the drift; kick_first: with the second half kick of the step before. */
 void cuda_integrate_issue(CudaContext *context, bool kick_first);
 void cuda_integrate_drift(CudaContext *context, bool kick_first); /* the same as a call of the stage, timed */
-void cuda_integrate_kick(CudaContext *context);                   /* a half kick by itself, timed */
+void cuda_integrate_kick(CudaContext *context);                   /* a separate half kick, timed */
 void cuda_integrate_scale(CudaContext *context, double factor, const double shift[3]);
 void cuda_integrate_collide(CudaContext *context, const MdCollisions *collisions);
 MdFault cuda_integrate_fault(CudaContext *context);
@@ -308,7 +308,7 @@ void cuda_reduce_measure(CudaContext *context);
  * their ids. */
 void cuda_gather_quantity(CudaContext *context, int k, int precision, void *out);
 void cuda_gather_ids(CudaContext *context, void *out);
-/* Column k of the rows that this rank writes, by id, from what all have packed: domain.frame_rows. */
+/* Column k of the rows that this rank writes, by id, from the packed rows of all ranks: domain.frame_rows. */
 void cuda_gather_joined(CudaContext *context, int k, int precision, void *out);
 /* Into memory of the caller, at once; waits. Of several processes collective: to each the rows of its block of ids. */
 void cuda_gather_frame(CudaContext *context, MdFrame *frame);
@@ -323,7 +323,7 @@ MdMemory cuda_output_estimate(CudaContext *context, const MdRingSpec *spec);
 MdStatus cuda_output_create(void *context, MdRing *ring);
 void cuda_output_destroy(CudaContext *context);
 uint64_t cuda_output_host_bytes(const CudaContext *context); /* that are taken */
-/* Room in a frame buffer, which nobody uses, for the atoms of the moment. */
+/* Room in an unused frame buffer for the current atoms. */
 void cuda_output_fit(CudaContext *context, CudaFrameBuffer *frame);
 /* --- sizes.c, and cuda_frame_rows in arrays_domain.c --- */
 bool cuda_output_joins(const CudaContext *context);       /* GPUs put frames together: direct, nccl if rank 0 writes */
@@ -337,7 +337,7 @@ void cuda_state_import(CudaContext *context, const MdSystem *system);
 /* For restart files; all steps are done. */
 MdStatus cuda_state_save(CudaContext *context, MdState *state);
 MdStatus cuda_state_load(CudaContext *context, MdState *state);
-MdStatus cuda_state_check_list(CudaContext *context, MdState *state); /* of a context that is configured alone */
+MdStatus cuda_state_check_list(CudaContext *context, MdState *state); /* of a context that is only configured */
 
 /* --- texture.c --- */
 void cuda_textures_create(CudaContext *context); /* nothing without memory.load = texture; after the arrays */

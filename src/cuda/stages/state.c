@@ -1,6 +1,7 @@
-/* Particles into the cuda backend; its whole state, into a restart file and out of it. The kernels stand in kernels/gather_state.cuh.
+/* Loads particles into the cuda backend; saves its whole state in a restart file, and loads it. The kernels are in
+ * kernels/gather_state.cuh.
  *
- * The list is not kept, but what it was made from: the places at the last build in the order of memory, and the grid. From
+ * The list is not kept, but its input: the positions at the last build in the order of memory, and the grid. From
  * these the same kernels make the same rows with their entries in the same order. */
 #include <math.h>
 #include <stdlib.h>
@@ -97,8 +98,8 @@ MdStatus cuda_state_save(CudaContext *context, MdState *state) {
 
 /* --- in ------------------------------------------------------------------------------------------------------------- */
 
-/* To staging, and the kernel that reads it there. The next upload waits for that on the stream; who changes the host array has to
- * wait for it. */
+/* To staging, and the kernel that reads it there. The next upload waits for that on the stream; the host must wait
+ * before it changes the array. */
 static void upload(CudaContext *context, CudaKernelId kernel, const void *host, size_t bytes) {
     CUDA_CHECK(cudaMemcpyAsync(context->staging, host, bytes, cudaMemcpyDefault, context->stream));
     context->arguments.in = context->staging;
@@ -138,7 +139,7 @@ static void import(CudaContext *context, CudaKernelId kernel, const void *host, 
     CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* host and staging are used again */
 }
 
-/* Of the list that was made again: what the next one goes by. Steps of this context begin with 0. */
+/* Data of the restored list that the next one depends on. Steps of this context begin with 0. */
 static void set_age(CudaContext *context, int64_t age) {
     const long long built_step = -age;
     context->built_step = -age;
@@ -336,8 +337,8 @@ static int by_id(const void *one, const void *other) {
     return (a > b) - (a < b);
 }
 
-/* The list was made again from its places. Several processes that have saved them have had them in another order: what is
- * still to come from the file goes where the particles are now. */
+/* The list was made again from its positions. Several processes may have saved atoms in another order: the other columns
+ * of the file go where the particles are now. */
 static void find_order(Loading *l) {
     const size_t n = (size_t)l->context->n_own;
     CudaTag *tags = md_alloc(n, sizeof *tags, "restart file");
@@ -353,7 +354,7 @@ static void find_order(Loading *l) {
         qsort(found, n, sizeof *found, by_id);
         for (size_t i = 0; i < n; i++) {
             const Found wanted = {.id = tags[i].id}, *row = bsearch(&wanted, found, n, sizeof *found, by_id);
-            md_require(row != NULL); /* a process has its atoms before it makes its list, and nobody leaves */
+            md_require(row != NULL); /* a process has its atoms before it makes its list, and no atom leaves */
             l->row[i] = row->row;
         }
     }
@@ -361,8 +362,8 @@ static void find_order(Loading *l) {
     md_free(tags);
 }
 
-/* Several processes: each reads a part of the file, and sends each particle to where its list is made, by its place of the last
- * build. There is room for those that come. */
+/* Several processes: each reads a part of the file, and sends each particle to the rank that makes its rows, by its position at the last
+ * build. There is room for the received ones. */
 static MdStatus deal_rows(CudaContext *context, const CudaGrid *grid, const double *places, MdDeal *deal) {
     int32_t *owner = md_alloc((size_t)context->n_own, sizeof *owner, "restart file");
     for (int i = 0; i < context->n_own; i++) owner[i] = cuda_domain_owner(context, grid, places + 3 * (int64_t)i);
@@ -383,7 +384,7 @@ static MdStatus load_particles(Loading *l) {
     return status;
 }
 
-/* Particles where their list is made, the list, and then what they are at this step. places: of the rows, at the last build; from
+/* Particles at the positions of their list, the list, and then their state at this step. places: of the rows, at the last build; from
  * md_alloc. */
 static MdStatus load_by_list(Loading *l, const ListState *list, double *places) {
     CudaContext *context = l->context;
@@ -419,7 +420,7 @@ static MdStatus load_with_list(Loading *l) {
     return status;
 }
 
-/* The list is made anew afterwards. */
+/* The list is made again afterwards. */
 static MdStatus load_without_list(Loading *l) {
     const MdStatus status = load_tags(l);
     return status == MD_OK ? load_particles(l) : status;

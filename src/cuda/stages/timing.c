@@ -1,14 +1,14 @@
 /* Stage times by CUDA events, without waiting for the device.
  *
- * A timed call is enclosed by two events; they are read when they have completed, at some later call. What they enclose
- * is the time on the stream from the end of what came before to the end of the stage: kernels, the gaps between them,
+ * A timed call is enclosed by two events; they are read when they have completed, at some later call. They
+ * measure the time on the stream from the end of earlier work to the end of the stage: kernels, the gaps between them,
  * and, in stages where the host decides something (gather), the wait for the host.
  *
- * Recording costs about a microsecond of the host each. So of the stages that run in every step, and of rebuilds, the first
+ * Recording costs the host about a microsecond each. So for stages of every step, and for rebuilds, the first
  * call and the next CUDA_SAMPLE are timed and then one of CUDA_SAMPLE, and the time of all calls is the mean of those times the number of
- * calls. (A loop by batches has a handful of calls of forces by themselves: with energies at its ends they take twice as
- * long as without, and one of them does not stand for the others.) What was issued behind a stop of the device
- * (batches/steps.c) is among both: it takes little time, but a batch is timed as a whole. The first call of a stage, which may
+ * calls. (A loop of batches has a few separate calls of forces: with energies, at its ends, they take twice as
+ * long as without, and one of them does not represent the others.) Work issued after a stop of the device
+ * (batches/steps.c) is included: it takes little time, but a batch is timed as a whole. The first call of a stage, which may
  * load the kernels, and one that makes a graph, which takes the host longer than the device needs for a small system, stand
  * for themselves. With a trace every call is timed, and the host waits where it is too far ahead for that.
  *
@@ -18,8 +18,8 @@
  *
  * Sort and search of the first rebuilds are timed apart; those of later ones, which are one graph, together, and share the time as
  * they did before. With neighbor.rebuild = every and launch.fuse = step the events enclose some lists and the batches between
- * them, if nobody looks at a step there, and all share the time, with that of the gaps: what events cost is then so little that
- * the sum is that of what they do not enclose. (The shares come from calls with events around each, two pairs for a list and one
+ * them, if no step there has output, and all share the time, including the gaps: the cost of events is then so small that
+ * the sum is the time without events. (The shares come from calls with events around each, two pairs for a list and one
  * for a batch: of few atoms sort and search get somewhat too much, and steps too little.) */
 #include "cuda/stages/stages.h"
 
@@ -55,7 +55,7 @@ static void add_time(CudaTimer *timer, int n_calls, bool is_alone, double second
 
 static double mean_s(const CudaTimer *timer) { return timer->timed > 0 ? timer->timed_s / (double)timer->timed : 0; }
 
-/* The stages of a list, and steps, in one: each gets its share of what they have taken so far. Before that is known there are no shares. */
+/* The stages of a list, and steps, in one: each gets its share of what they have taken so far. Without earlier times there are no shares. */
 static void add_list_time(CudaContext *context, const CudaSpan *span, double seconds) {
     enum { N_PARTS = 4 };
     CudaTimer *timers[N_PARTS] = {&context->timers[CUDA_SORT], &context->timers[CUDA_NEIGHBOR],

@@ -29,7 +29,7 @@ typedef struct HostTime {
 /* Records an event while the device is idle: it is over between two looks at the host's clock. Of some tries the one with
  * the least time between them counts, and its event is left in *event; *spare is another to try with. */
 static HostTime time_event(CudaContext *context, cudaEvent_t *event, cudaEvent_t *spare) {
-    const double good_s = 15e-6; /* twice of what it takes when nothing comes between */
+    const double good_s = 15e-6; /* twice the time without an interruption */
     HostTime best = {.error_s = INFINITY};
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     for (int k = 0; k < 20 && best.error_s > good_s; k++) {

@@ -1,4 +1,4 @@
-/* The rows of the cpu: memory and what stands in it, the call, and what must have come of it.
+/* The rows of the cpu: memory and its content, the call, and the expected result.
  *
  * Arrays are filled by the threads that will work on them, part by part, so that on a machine of several memories each
  * part lies near its thread. Numbers are small and whole: sums are exact in any order. */
@@ -100,7 +100,7 @@ static void *take(size_t bytes) {
     return pointer;
 }
 
-/* --- what branches and gathers go by ------------------------------------------------------------------------------- */
+/* --- inputs of branches and gathers -------------------------------------------------------------------------------- */
 
 /* Steele, Lea, Flood 2014 (SplitMix64): random enough for a predictor and for a cache. */
 static uint64_t next_random(uint64_t *state) {
@@ -130,7 +130,7 @@ static void fill_index(MdCpuCeiling *c) {
             c->index[i] = (int32_t)(is_of(c, "branch") ? (kind == 0 || i % 2 ? 200 : 100) : i);
 }
 
-/* A chain that no cache holds, where it is one of main memory; each place has a line of its own. */
+/* A chain that no cache holds, if it is one of main memory; each entry has its own line. */
 static int64_t count_places(const MdCpuCeiling *c) {
     const int64_t n = c->of.row->parameter / MD_CPU_LINE;
     const double last_bytes = md_host_caches().last_bytes.value, line_bytes = MD_CPU_LINE * sizeof(int64_t);
@@ -138,7 +138,7 @@ static int64_t count_places(const MdCpuCeiling *c) {
     return (int64_t)fmax((double)n, ceil(4 * last_bytes / line_bytes));
 }
 
-/* One cycle through all places in random order (Sattolo 1986). */
+/* One cycle through all entries in random order (Sattolo 1986). */
 static void fill_chain(MdCpuCeiling *c) {
     uint64_t state = 1;
     for (int64_t i = 0; i < c->n_places; i++) c->chain[i * MD_CPU_LINE] = i * MD_CPU_LINE;
@@ -234,7 +234,7 @@ static void *prepare(void *machine, const MdCeilingCase *of, char reason[MD_CEIL
                           : "";
     const uint64_t bytes = needed_bytes(&c), available = md_host_memory_available_bytes();
     if (bytes > available / 2)
-        snprintf(reason, MD_CEILING_REASON, "needs %s of main memory%s, and half of what is free is %s",
+        snprintf(reason, MD_CEILING_REASON, "needs %s of main memory%s, and half of the free memory is %s",
                  md_bytes(bytes).text, why, md_bytes(available / 2).text);
     if (is_of(&c, "peers") && !m->comm) snprintf(reason, MD_CEILING_REASON, MD_CEILINGS_ALONE);
     if (!md_ceilings_agree(m->comm, !*reason, reason)) return NULL;
@@ -378,7 +378,7 @@ static bool check_matrix(MdCpuCeiling *c, char *reason) {
     return right;
 }
 
-/* What threads have counted: each in its own place, or all in one. */
+/* The counts of threads: each in its own line, or all in one. */
 static bool check_counts(MdCpuCeiling *c, char *reason) {
     const int kind = is_of(c, "atomics") ? c->of.row->parameter : 0, threads = c->of.n_threads;
     const int step = kind < 2 ? MD_CPU_LINE : 1, n_places = kind < 3 ? threads : 1;
@@ -393,7 +393,7 @@ static bool check_counts(MdCpuCeiling *c, char *reason) {
 /* Follows all calls since the last check. */
 static bool check_chain(MdCpuCeiling *c, char *reason) {
     for (int64_t i = 0; i < c->n * c->n_calls; i++) c->checked_at = c->chain[c->checked_at];
-    const bool right = equal("the place in the chain", (double)c->at, (double)c->checked_at, reason);
+    const bool right = equal("the position in the chain", (double)c->at, (double)c->checked_at, reason);
     c->at = c->checked_at;
     return right;
 }
@@ -414,7 +414,7 @@ static bool check(void *prepared, char reason[MD_CEILING_REASON]) {
     return right;
 }
 
-/* What single precision makes of numbers 1.23. */
+/* The sum of numbers 1.23 in single precision. */
 static void sum(void *prepared, MdCeilingSum *sum) {
     Prepared *p = prepared;
     const MdCpuCeiling kept = p->c;

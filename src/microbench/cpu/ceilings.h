@@ -13,8 +13,8 @@ typedef struct MdCpuCeiling {
     int64_t width;           /* of the rows of a matrix in memory */
     int64_t n_calls;         /* since the last check */
     double *a, *b, *c;       /* arrays */
-    int32_t *index;          /* where to gather from; what to branch on */
-    int64_t *chain, *counts; /* of places, a line apart; of each thread, a line apart */
+    int32_t *index;          /* indices for gathers; numbers for branches */
+    int64_t *chain, *counts; /* of the chain, a line apart; of each thread, a line apart */
     int64_t n_places;        /* of the chain */
     int64_t at, checked_at;  /* where a call goes on in it; where the last check ended */
     float *f, *g, *h;        /* matrices */
@@ -26,7 +26,7 @@ typedef struct MdCpuCeiling {
 
 typedef void MdCpuCeilingKernel(MdCpuCeiling *c);
 
-/* What the rows of md_ceilings_cpu call, in their order, for an instruction set. */
+/* The functions of the rows of md_ceilings_cpu, in their order, for an instruction set. */
 MdCpuCeilingKernel *const *md_cpu_ceilings_baseline(void);
 MdCpuCeilingKernel *const *md_cpu_ceilings_v3(void);
 MdCpuCeilingKernel *const *md_cpu_ceilings_v4(void);

@@ -1,4 +1,4 @@
-/* The GPU, and its rows handed to those who measure. */
+/* The GPU, and its rows for the measuring code. */
 #include "microbench/cuda/row.h"
 
 #include <math.h>
@@ -35,8 +35,8 @@ static int64_t longest_array(const CudaCeilings *m) {
     return most;
 }
 
-/* On the device what cuda_ceiling_source says; the first of the two at least as long as the longest stride takes, and what
- * lies behind an offset. */
+/* Arrays on the device with the numbers of cuda_ceiling_source; the first is long enough for the longest stride and
+ * the largest offset. */
 static MdStatus make_sources(CudaCeilings *m) {
     const int64_t n_second = m->quick ? 1 << 20 : longest_array(m), n_strided = m->quick ? 1 << 20 : 1 << 27;
     const int64_t n_first = (n_second > n_strided ? n_second : n_strided) + 64;
@@ -158,7 +158,7 @@ static bool check(void *prepared, char reason[MD_CEILING_REASON]) {
     CudaCeiling *c = prepared;
     CUDA_CHECK(cudaStreamSynchronize(c->m->stream));
     const bool right = c->check(c, reason);
-    CUDA_CHECK(cudaDeviceSynchronize()); /* what spoils the result went to the default stream */
+    CUDA_CHECK(cudaDeviceSynchronize()); /* the overwriting of the result went to the default stream */
     c->n_calls = 0;
     return right;
 }

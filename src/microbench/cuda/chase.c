@@ -7,14 +7,14 @@
 
 enum { LINE = 128 / sizeof(uint64_t), MULTIPLY_ADDS = 1 << 20 };
 
-/* Places of the chain: those of the row; of memory so many that L2 holds but a quarter of their lines. */
+/* Entries of the chain: those of the row; in memory so many that L2 holds only a quarter of their lines. */
 static int64_t count_places(const CudaCeiling *c) {
     const int64_t outgrown = 4 * (int64_t)c->m->l2_bytes / (LINE * (int64_t)sizeof(uint64_t));
     const bool grows = cuda_row_is(c, "load, memory") && !c->of.quick;
     return grows && outgrown > c->of.row->parameter ? outgrown : c->of.row->parameter;
 }
 
-/* One cycle through all places in random order (Sattolo 1986): which comes next. */
+/* One cycle through all entries in random order (Sattolo 1986): the next one of each. */
 static int *make_cycle(int64_t n_places) {
     int *next = malloc((size_t)n_places * sizeof *next);
     if (!next) md_panic("out of memory");
@@ -30,7 +30,7 @@ static int *make_cycle(int64_t n_places) {
     return next;
 }
 
-/* The chain in global memory. What writing it left in L2 is driven out, where the chain is meant to be in memory. */
+/* The chain in global memory. If the chain must be in memory, the lines in L2 from writing it are evicted. */
 static bool make_lines(CudaCeiling *c, int64_t n_places, char *reason) {
     const size_t bytes = (size_t)n_places * LINE * sizeof(uint64_t);
     uint64_t *d_lines = cuda_ceiling_take(c, bytes, reason);
@@ -45,7 +45,7 @@ static bool make_lines(CudaCeiling *c, int64_t n_places, char *reason) {
     return !cuda_row_is(c, "load, memory") || cuda_ceiling_take(c, 2 * (size_t)c->m->l2_bytes, reason);
 }
 
-/* c->result is the place where the last check found the chain. */
+/* c->result is the entry that the chain had reached at the last check. */
 static bool check_chain(CudaCeiling *c, char *reason) {
     uint64_t reached = 0;
     CUDA_CHECK(cudaMemcpy(&reached, c->arguments.counts, sizeof reached, cudaMemcpyDefault));
@@ -54,7 +54,7 @@ static bool check_chain(CudaCeiling *c, char *reason) {
     c->result = (double)at;
     const uint64_t expected =
         c->extra ? (uint64_t)(uintptr_t)((uint64_t *)c->extra + at * LINE) : (uint64_t)at * sizeof *c->index;
-    return cuda_ceiling_equal("the place in the chain", (double)reached, (double)expected, reason);
+    return cuda_ceiling_equal("the position in the chain", (double)reached, (double)expected, reason);
 }
 
 static bool check_steps(CudaCeiling *c, char *reason) {

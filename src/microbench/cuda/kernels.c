@@ -1,4 +1,4 @@
-/* Rows that are a kernel: what it is called with, and what must come of it. */
+/* Rows that are a kernel: its arguments, and its expected result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,24 +9,24 @@
  * many blocks as `prepare` says, an element a thread. */
 typedef enum Shape { ELEMENTS, RESIDENT, TILES, PICTURES, WAVE } Shape;
 
-/* What is left out is zero or NULL: then a block has 256 threads, a thread one element, and elements are compared. */
+/* Omitted fields are zero or NULL: then a block has 256 threads, a thread one element, and elements are compared. */
 typedef struct Kernel {
     const char *group, *variant; /* of the row */
-    const char *symbol;          /* NULL: a call of the runtime in its place */
+    const char *symbol;          /* NULL: a call of the runtime instead */
     Shape shape;
     int x, y, per; /* threads of a block; elements of a thread, or of the edge of a tile */
     CudaCeilingElement *expected;
     CudaCeilingStep *check;
     CudaCeilingRun *run;
-    CudaCeilingStep *prepare; /* what else it needs, when it is loaded and shaped */
+    CudaCeilingStep *prepare; /* further preparation, after it is loaded and its grid is known */
     const char *unit;         /* where that is not called as the group */
-    CudaCount count;          /* of atomics: what is counted, in how many places */
+    CudaCount count;          /* of atomics: the kind of count, the number of counters */
     int places, shift, mask;
     unsigned shared;
     bool doubles; /* elements are twice as long */
 } Kernel;
 
-/* --- what is not plain --------------------------------------------------------------------------------------------- */
+/* --- preparations and special calls -------------------------------------------------------------------------------- */
 
 /* By the runtime: no kernel of ours. */
 static void copy(CudaCeiling *c) {
@@ -40,7 +40,7 @@ static void set(CudaCeiling *c) {
 }
 static double run_set(CudaCeiling *c, int64_t n_calls) { return cuda_ceiling_time(c, n_calls, set); }
 
-/* Places to gather from, out of four times as many. */
+/* Indices to gather from, out of four times as many. */
 static bool make_index(CudaCeiling *c, char *reason) {
     const size_t bytes = (size_t)c->n * sizeof(int);
     const int kind = c->of.row->parameter;
@@ -132,7 +132,7 @@ static double run_from_zero(CudaCeiling *c, int64_t n_calls) {
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */
 
-enum { MANY = 1 << 20 }; /* places of atomics */
+enum { MANY = 1 << 20 }; /* counters of atomics */
 
 #define IS(name)                         .expected = cuda_ceiling_is_##name
 #define CHECK(name)                      .check = cuda_ceiling_check_##name
@@ -169,7 +169,7 @@ static void shape(CudaCeiling *c, const Kernel *kernel) {
     c->grid[1] = (unsigned)(c->n / (CUDA_CEILING_PICTURE_X * CUDA_CEILING_PICTURE_Y) * c->arguments.shift);
 }
 
-/* Floats that are written, or places that are added to. */
+/* Floats that are written, or counters that are added to. */
 static int64_t count_results(const CudaCeiling *c, const Kernel *kernel) {
     const bool of_threads = c->of.row->each || kernel->shape == WAVE || kernel->check == cuda_ceiling_check_thread_sums;
     if (kernel->places > 0) return kernel->places;

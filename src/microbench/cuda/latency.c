@@ -1,4 +1,4 @@
-/* What calls and barriers take by themselves. A call of a row is of.size such operations. */
+/* The time of single calls and barriers. A call of a row is of.size such operations. */
 #include <math.h>
 #include <string.h>
 
@@ -181,7 +181,7 @@ static bool load(CudaCeiling *c, char *reason) {
 
 typedef struct Call {
     const char *variant;
-    CudaCeilingRun *run;    /* NULL: the kernel alone */
+    CudaCeilingRun *run;    /* NULL: only the kernel */
     CudaCeilingStep *check; /* NULL: the row is of chase.c */
 } Call;
 

@@ -1,7 +1,7 @@
-/* Throughput by operation (microbench/kernels/operations.cu): what each chain of operations must come to.
+/* Throughput by operation (microbench/kernels/operations.cu): the expected result of each chain of operations.
  *
- * Operations of whole numbers, and those that round as IEEE 754 has it, must be right to the last bit. Of the others the
- * CUDA C++ Programming Guide (Mathematical Functions) tells the largest error that its tests found, in units of the last place
+ * Operations of whole numbers, and those rounded by IEEE 754, must be right to the last bit. For the others the
+ * CUDA C++ Programming Guide (Mathematical Functions) gives the largest error of its tests, in units of the last place
  * beyond half a unit of rounding; the host adds these errors up along the chain. A check compares the numbers after the calls
  * that were timed, and those after a few steps, where the bounds are narrow and no chain has come to rest. */
 #include <math.h>
@@ -137,7 +137,7 @@ static Value after_far(double start, int64_t n_steps) {
     return v;
 }
 
-/* A chain that minds no other, by what it begins with. */
+/* An independent chain, by its first number. */
 static Value follow(const CudaCeiling *c, const Operation *operation, double start, int64_t n_steps) {
     if (!operation->step) return after_far(start, n_steps);
     const bool whole = strncmp(operation->variant, "integer", 7) == 0 || strcmp(operation->variant, "popcount") == 0;
@@ -161,7 +161,7 @@ static bool compare(CudaCeiling *c, int64_t n_steps, char *reason) {
         Value expected = {0, 0};
         if (operation->after) expected.x = operation->after(i, operation->chains, n_steps);
         else expected = of_start[i % CUDA_CEILING_STARTS];
-        right = fabs((double)host[i] - expected.x) <= expected.error; /* false of what is no number */
+        right = fabs((double)host[i] - expected.x) <= expected.error; /* false for NaN */
         if (!right)
             snprintf(reason, MD_CEILING_REASON, "chain %lld after %lld steps is %.9g and should be %.9g, within %.2g",
                      (long long)i, (long long)n_steps, (double)host[i], expected.x, expected.error);

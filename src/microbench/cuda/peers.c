@@ -1,8 +1,8 @@
-/* What passes between the GPUs of two processes, ranks 0 and 1 of all. Memory of other processes is mapped by CUDA IPC;
- * what kernels do there stands in microbench/kernels/peers.cu. Timed by the clock of the host, which ranks begin
+/* Messages between the GPUs of two processes, ranks 0 and 1 of all. Memory of other processes is mapped by CUDA IPC;
+ * the kernels that use it are in microbench/kernels/peers.cu. Timed by the clock of the host, which ranks begin
  * together.
  *
- * Each rank has a mailbox, as parallel.transport = direct has it, and behind it an inbox, where rank 0 receives from
+ * Each rank has a mailbox, as parallel.transport = direct has it, and after it an inbox, where rank 0 receives from
  * rank 1 and the other way round. */
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@
 #include "microbench/cuda/row.h"
 
 typedef struct Peers {
-    CudaArguments arguments;  /* of the kernels: what a barrier needs */
+    CudaArguments arguments;  /* of the kernels: memory for a barrier */
     CudaPeers peers;          /* as the device has it */
-    CudaHostStatus *h_status; /* mapped; NULL: nobody waits on a device */
-    int rank, partner;        /* partner -1: this rank takes part in what is of all ranks alone */
+    CudaHostStatus *h_status; /* mapped; NULL: no wait on a device */
+    int rank, partner;        /* partner -1: this rank takes part only in rows of all ranks */
     int n_mapped;
     void *mapped[CUDA_MOST_PEERS];
 } Peers;
@@ -77,7 +77,7 @@ static double run_staged(CudaCeiling *c, int64_t n_calls) {
     const double start_s = md_clock_s();
     for (int64_t k = 0; k < n_calls * c->n && partner >= 0; k++) {
         CUDA_CHECK(cudaMemcpyAsync(c->host[0], c->arguments.a, bytes_of(c), cudaMemcpyDeviceToHost, c->m->stream));
-        CUDA_CHECK(cudaStreamSynchronize(c->m->stream)); /* it is there, and what came before is on the device */
+        CUDA_CHECK(cudaStreamSynchronize(c->m->stream)); /* it is complete, and earlier data are on the device */
         md_comm_begin(c->m->comm, messages, 2);
         md_comm_end(c->m->comm);
         CUDA_CHECK(cudaMemcpyAsync(c->arguments.b, c->host[1], bytes_of(c), cudaMemcpyHostToDevice, c->m->stream));
@@ -94,7 +94,7 @@ static bool check_elements(CudaCeiling *c, char *reason) {
     return peers_of(c)->partner < 0 || cuda_ceiling_check_elements(c, reason);
 }
 
-/* What kernels have found themselves; all but the barrier are of ranks 0 and 1. */
+/* The checks by kernels; all except the barrier are of ranks 0 and 1. */
 static bool check_counts(CudaCeiling *c, char *reason) {
     unsigned counts[2];
     const bool is_barrier = cuda_row_has(c, "barrier");
@@ -104,7 +104,7 @@ static bool check_counts(CudaCeiling *c, char *reason) {
                                                          : 0;
     CUDA_CHECK(cudaMemcpy(counts, c->arguments.counts, sizeof counts, cudaMemcpyDefault));
     CUDA_CHECK(cudaMemset(c->arguments.counts, 0, sizeof counts));
-    return cuda_ceiling_equal("the count of what came", counts[1], (unsigned)(c->n_calls * n_rounds * n_words),
+    return cuda_ceiling_equal("the count of received numbers", counts[1], (unsigned)(c->n_calls * n_rounds * n_words),
                               reason) && /* modulo 2^32, as the counter */
            cuda_ceiling_equal("the count of wrong values", counts[0], 0, reason);
 }
@@ -121,7 +121,7 @@ static void release(CudaCeiling *c) {
     md_free(p);
 }
 
-/* Collective, as what follows. */
+/* Collective, as the following functions. */
 static bool agree(CudaCeiling *c, cudaError_t error, const char *what, char *reason) {
     if (error != cudaSuccess) {
         (void)cudaGetLastError();
@@ -130,7 +130,7 @@ static bool agree(CudaCeiling *c, cudaError_t error, const char *what, char *rea
     return md_ceilings_agree(c->m->comm, error == cudaSuccess, reason);
 }
 
-/* The mailboxes of all ranks, and the inboxes behind them. */
+/* The mailboxes of all ranks, and the inboxes after them. */
 static bool map_mailboxes(CudaCeiling *c, void *own, char *reason) {
     Peers *p = peers_of(c);
     cudaIpcMemHandle_t handle, all[CUDA_MOST_PEERS];
@@ -184,8 +184,8 @@ static bool prepare_staged(CudaCeiling *c, char *reason) {
     return md_ceilings_agree(c->m->comm, c->arguments.b != NULL, reason);
 }
 
-/* Threads, and what the kernel is told. One thread sends a flag, one block has a barrier, and each word has a thread of
- * its own, up to a block on each multiprocessor, since all must be resident. */
+/* Threads and arguments of the kernel. One thread sends a flag, one block has a barrier, and each word has its own
+ * thread, up to a block on each multiprocessor, since all must be resident. */
 static void set_shape(CudaCeiling *c) {
     const bool is_flag = cuda_row_has(c, "flag"), is_words = cuda_row_has(c, "tagged");
     double n_sms = -c->m->n_sms; /* of the smallest GPU: threads of two must have the same words */

@@ -1,8 +1,8 @@
-/* Sums: the ladder of microbench/kernels/reduction.cu. A call is a kernel that leaves the sums of its blocks, and the second
- * pass that adds those up; or, where blocks add to the one sum themselves, the kernel alone.
+/* Sums: the ladder of microbench/kernels/reduction.cu. A call is a kernel that stores the sums of its blocks, and a second
+ * pass that adds them up; or, if blocks add to the total themselves, only the kernel.
  *
- * Numbers are zeros and ones, of which single precision holds the sum exactly in any order. What single precision loses is
- * shown by a sum of numbers 1.23. */
+ * Numbers are zeros and ones, whose sum is exact in single precision in any order. A sum of numbers 1.23 shows the rounding
+ * error of single precision. */
 
 #include "base/memory.h"
 #include "microbench/cuda/row.h"
@@ -124,7 +124,7 @@ static bool make_numbers(CudaCeiling *c, char *reason) {
     return true;
 }
 
-/* Room for the sums of blocks, where the row has any: memory of its own, or an array of the module. */
+/* Room for the sums of blocks, if the row has any: allocated memory, or an array of the module. */
 static bool make_room(CudaCeiling *c, char *reason) {
     const Finish finish = rung_of(c)->finish;
     CudaCeilingArguments *a = &c->arguments;

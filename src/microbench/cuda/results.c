@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* --- what elements must be ----------------------------------------------------------------------------------------- */
+/* --- expected elements --------------------------------------------------------------------------------------------- */
 
 double cuda_ceiling_is_copy(const CudaCeiling *c, int64_t i) { return (void)c, cuda_ceiling_source(0, i); }
 double cuda_ceiling_is_tripled(const CudaCeiling *c, int64_t i) { return (void)c, 3 * cuda_ceiling_source(0, i); }
@@ -48,7 +48,7 @@ double cuda_ceiling_is_raised(const CudaCeiling *c, int64_t i) {
 double cuda_ceiling_is_wave(const CudaCeiling *c, int64_t i) { return (void)c, (void)i, CUDA_CEILING_WAVE_STEPS; }
 double cuda_ceiling_is_steps(const CudaCeiling *c, int64_t i) { return (void)i, (double)c->n; }
 
-/* The reads of a pass, side by side, by the place of the thread in its block. */
+/* The reads of a pass, side by side, by the index of the thread in its block. */
 double cuda_ceiling_is_bank_sum(const CudaCeiling *c, int64_t i) {
     double sum = 0;
     const int64_t base = (i % 256 * c->of.row->parameter & 2047) ^ c->arguments.shift;
@@ -101,7 +101,7 @@ static double count_of(const CudaCeiling *c, const void *counts, int64_t i) {
     }
 }
 
-/* What each place must count after so many calls, those of 32 bits modulo 2^32. */
+/* The expected counts after so many calls; counters of 32 bits modulo 2^32. */
 static bool check_counts_of(CudaCeiling *c, int64_t n_calls, char *reason) {
     const size_t bytes = (size_t)c->n_out * cuda_ceiling_count_bytes(c);
     void *counts = md_alloc(bytes, 1, "a check");

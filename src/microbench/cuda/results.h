@@ -1,5 +1,5 @@
-/* What must come of the rows of kernels.c: elements of what is written, and checks of what is not compared element by element.
- * A check spoils the result, so that the next one sees what later calls do. */
+/* The expected results of the rows of kernels.c: elements of the output, and checks of results that are not compared element by
+ * element. A check overwrites the result, so that the next one checks later calls. */
 #ifndef MD_CUDA_CEILING_RESULTS_H
 #define MD_CUDA_CEILING_RESULTS_H
 
@@ -13,7 +13,7 @@ CudaCeilingElement cuda_ceiling_is_copy, cuda_ceiling_is_tripled, cuda_ceiling_i
     cuda_ceiling_is_wave, cuda_ceiling_is_steps, cuda_ceiling_is_bank_sum, cuda_ceiling_is_table_sum,
     cuda_ceiling_is_own_sum;
 
-/* The sums of all threads, together the sum of the array; counts by place, of all calls, or of the last, where each begins at
+/* The sums of all threads, together the sum of the array; counters, of all calls, or of the last, if each begins at
  * zero; a product of matrices; zeros. */
 CudaCeilingStep cuda_ceiling_check_thread_sums, cuda_ceiling_check_counts, cuda_ceiling_check_last_counts,
     cuda_ceiling_check_product, cuda_ceiling_check_zero;

@@ -1,4 +1,4 @@
-/* What rows of all groups share: compiling, launching, memory, checks. */
+/* Shared by rows of all groups: compiling, launching, memory, checks. */
 #include <stdio.h>
 #include <string.h>
 

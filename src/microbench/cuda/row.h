@@ -1,5 +1,5 @@
-/* Elementary kernels of the GPU: mdmini --ceilings. ceilings.c has the machine and hands out the rows; what all of them use
- * stands in row.c, rows that are a kernel in kernels.c, what must come of them in results.c, the others in operations.c,
+/* Elementary kernels of the GPU: mdmini --ceilings. ceilings.c has the machine and the table of rows; row.c the code shared by all rows;
+ * kernels.c the rows that are a kernel, results.c their expected results. The others are in operations.c,
  * reduction.c, blas.c, transfer.c, streams.c, unified.c, latency.c, chase.c, random.c and peers.c. */
 #ifndef MD_MICROBENCH_CUDA_ROW_H
 #define MD_MICROBENCH_CUDA_ROW_H
@@ -27,9 +27,9 @@ typedef struct CudaCeilings {
     cudaStream_t stream;
     cudaEvent_t begun, ended;
     bool quick;
-    MdComm *comm;              /* the processes that measure together; NULL: this one alone */
+    MdComm *comm;              /* the processes that measure together; NULL: only this one */
     float *d_source[2];        /* of cuda_ceiling_source: read by many rows */
-    float *d_numbers, *d_text; /* what sums are made of; NULL before the first */
+    float *d_numbers, *d_text; /* the terms of sums; NULL before the first */
     int64_t n_text;
     int n_units;
     struct {
@@ -38,10 +38,10 @@ typedef struct CudaCeilings {
     } units[CUDA_CEILING_UNITS];
 } CudaCeilings;
 
-/* What atomics count: sums of a type, or the largest number. */
+/* The kind of atomics: sums of a type, or the largest number. */
 typedef enum CudaCount { CUDA_COUNT_INT, CUDA_COUNT_FLOAT, CUDA_COUNT_DOUBLE, CUDA_COUNT_64, CUDA_COUNT_MAX } CudaCount;
 
-/* Seconds of n_calls calls; whether a check or a preparation went well, else the reason; what element i must be. */
+/* Seconds of n_calls calls; whether a check or a preparation succeeded, else the reason; the expected element i. */
 typedef struct CudaCeiling CudaCeiling;
 typedef double CudaCeilingRun(CudaCeiling *c, int64_t n_calls);
 typedef bool CudaCeilingStep(CudaCeiling *c, char *reason);
@@ -53,8 +53,8 @@ struct CudaCeiling {
     MdCeilingCase of;
     CudaCeilingRun *run;
     CudaCeilingStep *check;
-    void (*release)(CudaCeiling *c); /* of what is not owned; NULL: nothing */
-    int64_t n, n_out;                /* elements of a call; of what it writes */
+    void (*release)(CudaCeiling *c); /* of memory that is not owned; NULL: none */
+    int64_t n, n_out;                /* elements of a call; of its output */
     int64_t n_calls;                 /* since the last check */
     /* the kernel */
     CUmodule module;
@@ -94,7 +94,7 @@ void cuda_ceiling_shape(CudaCeiling *c, int64_t n_threads);
 int64_t cuda_ceiling_resident(const CudaCeilings *m);
 /* Into a stream of the row. */
 void cuda_ceiling_launch(CudaCeiling *c, const CudaCeilingArguments *arguments, cudaStream_t stream);
-/* Issues n_calls calls into the stream, timed by events; a run of the kernel alone. */
+/* Issues n_calls calls into the stream, timed by events; a run of only the kernel. */
 double cuda_ceiling_time(CudaCeiling *c, int64_t n_calls, void (*issue)(CudaCeiling *c));
 double cuda_ceiling_run_kernel(CudaCeiling *c, int64_t n_calls);
 
@@ -113,7 +113,7 @@ CudaCeilingStep cuda_ceiling_prepare_kernel, cuda_ceiling_prepare_blas, cuda_cei
     cuda_ceiling_prepare_unified, cuda_ceiling_prepare_latency, cuda_ceiling_prepare_chase, cuda_ceiling_prepare_random,
     cuda_ceiling_prepare_peers;
 
-/* What single precision makes of many numbers 1.23. */
+/* The sum of many numbers 1.23 in single precision. */
 void cuda_ceiling_sum_numbers(CudaCeiling *c, MdCeilingSum *sum);
 
 /* Compiles all kernels for a compute capability and throws the code away: for tests without a GPU. */

@@ -10,7 +10,7 @@
  * product and a sum, takes about as long. With --quick they are so few that an emulator is soon done. */
 enum { BLOCK = 256, STEPS = 1 << 17, QUICK_STEPS = 16 };
 
-/* of.size kernels of one block, each on elements of its own, in the streams by turns. */
+/* of.size kernels of one block, each on its own elements, in the streams by turns. */
 static double run_kernels(CudaCeiling *c, int64_t n_calls) {
     const int n_streams = c->of.row->parameter;
     const double start_s = md_clock_s();

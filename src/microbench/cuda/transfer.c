@@ -1,5 +1,5 @@
-/* Copies between host and device. Timed by the clock of the host, with a wait at the end of a batch: several streams, and
- * memory that the driver copies by itself, are no matter of events. */
+/* Copies between host and device. Timed by the clock of the host, with a wait at the end of a batch: events cannot
+ * time several streams, or memory that the driver itself copies. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static double run_chunks(CudaCeiling *c, int64_t n_calls) {
             const int64_t first = c->n * chunk / CHUNKS, n = c->n * (chunk + 1) / CHUNKS - first;
             const size_t bytes = (size_t)n * sizeof(float);
             CudaCeilingArguments a = c->arguments;
-            a.a = a.b = a.b + first; /* in place */
+            a.a = a.b = a.b + first; /* overwrites its input */
             a.n = n;
             a.parameter = 256; /* multiply-adds an element: a kernel of some weight */
             CUDA_CHECK(cudaMemcpyAsync(a.b, c->host[0] + first, bytes, cudaMemcpyHostToDevice, stream));
@@ -80,7 +80,7 @@ static double run_add(CudaCeiling *c, int64_t n_calls) {
     return wait_for_all(c, start_s);
 }
 
-/* The CPU reads what lies in host[0]. Independent sums, as one alone would wait for each addition and not for memory. */
+/* The CPU reads host[0]. Independent sums, as a single one would wait for each addition and not for memory. */
 static double run_host_read(CudaCeiling *c, int64_t n_calls) {
     const double start_s = md_clock_s();
     for (int64_t call = 0; call < n_calls; call++) {

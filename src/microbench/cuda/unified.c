@@ -1,4 +1,4 @@
-/* Unified memory. A call is what is timed, with what puts the pages where they have to be before it left out of the time. */
+/* Unified memory. A call is timed without the preparation that puts the pages where they must be. */
 
 #include "base/cgroup.h"
 #include "base/clock.h"
@@ -16,7 +16,7 @@ enum {
     KIND_UNTOUCHED
 };
 
-/* Over-subscription is bounded: so much of the device is left free, whatever its size, and what does not fit into it is
+/* Over-subscription is bounded: so much of the device is left free, for any size of the device, and the array is
  * twice as large. */
 static const size_t left_free_bytes = (size_t)256 << 20;
 
@@ -50,7 +50,7 @@ static void read_on_host(CudaCeiling *c) {
     double sum = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
     for (int64_t i = 0; i < c->n; i += page) sum += (double)c->host[0][i];
-    c->result = sum; /* looked at by nobody, but by the compiler */
+    c->result = sum; /* never read; only keeps the compiler from removing the loads */
 }
 
 static void launch_and_wait(CudaCeiling *c) {
@@ -74,7 +74,7 @@ static double run_calls(CudaCeiling *c, int64_t n_calls) {
     return seconds;
 }
 
-/* What was added to each element since the last check. */
+/* The number added to each element since the last check. */
 static bool check_managed(CudaCeiling *c, char *reason) {
     const int kind = c->of.row->parameter;
     const bool twice = kind == KIND_FAULTS || kind == KIND_PREFETCHED || kind == KIND_BACK;
@@ -91,7 +91,7 @@ static void release(CudaCeiling *c) {
     if (c->host[0]) CUDA_CHECK(cudaFree(c->host[0]));
 }
 
-/* Holds the device but for left_free_bytes. */
+/* Allocates all of the device except left_free_bytes. */
 static bool hold_device(CudaCeiling *c, char *reason) {
     size_t free_bytes = 0, total_bytes = 0;
     void *held = NULL;
@@ -117,14 +117,14 @@ static bool is_possible(const CudaCeiling *c, char *reason) {
     else if (!cuda_device_attribute(c->m->device, cudaDevAttrConcurrentManagedAccess))
         lack = "managed memory moves as a whole at a launch here (concurrentManagedAccess = 0)";
     else if (kind == KIND_TOO_LARGE && bytes_of(c) < left_free_bytes)
-        lack = "with --quick nothing is larger than what is free";
+        lack = "with --quick no array is larger than the free memory";
     else if (kind == KIND_TOO_LARGE && md_host_memory_available_bytes() < 4 * bytes_of(c))
-        lack = "what is evicted needs main memory, and four times 512 MiB are not free";
+        lack = "evicted pages need main memory, and four times 512 MiB are not free";
     if (lack) snprintf(reason, MD_CEILING_REASON, "%s", lack);
     return lack == NULL;
 }
 
-/* c->n_out floats, twice what the device has. */
+/* c->n_out floats, twice the memory of the device. */
 static float *allocate_untouched(const CudaCeiling *c) {
     void *data = NULL;
     if (cudaMallocManaged(&data, (size_t)c->n_out * sizeof(float), cudaMemAttachGlobal) == cudaSuccess) return data;
@@ -164,7 +164,7 @@ static bool prepare_untouched(CudaCeiling *c, char *reason) {
     cuda_ceiling_shape(c, 1);
     float *data = allocate_untouched(c);
     if (data) CUDA_CHECK(cudaFree(data));
-    else snprintf(reason, MD_CEILING_REASON, "there is no managed memory of twice what the device has");
+    else snprintf(reason, MD_CEILING_REASON, "managed memory of twice the size of the device cannot be allocated");
     return data != NULL;
 }
 

@@ -38,7 +38,7 @@ static void offer(MdText *known, MdNearest *nearest, const char *quote, const ch
     md_text_add(known, "%s%s%s%s", known->length ? ", " : "; allowed: ", quote, name, quote);
 }
 
-/* Rows of a group; those that both backends have, once. */
+/* Rows of a group; rows of both backends count once. */
 static void offer_rows(MdText *known, MdNearest *nearest, const char *group) {
     const MdCeiling *row, *other;
     for (int k = 0; (row = md_ceiling_row(k)) != NULL; k++) {
@@ -86,7 +86,7 @@ static void check_backend(const Ceilings *c) {
                 find_row(names[k], NULL)->backend, asked);
 }
 
-/* What one process cannot measure is a group of its own, and no other is measured by several. */
+/* Rows of several processes are one group; all other groups are measured by one process. */
 static void check_processes(const Ceilings *c) {
     const int n = md_comm_size(c->choice.comm);
     bool all_are_peers = c->choice.n_names > 0;
@@ -94,7 +94,7 @@ static void check_processes(const Ceilings *c) {
         all_are_peers = all_are_peers && strcmp(find_row(c->choice.names[k], NULL)->group, "peers") == 0;
     if (n > 1 && !all_are_peers && md_errors_status(c->errors) == MD_OK)
         md_fail(c->errors, MD_ERROR_INPUT,
-                "--ceilings measures one process, and %d were started: start one, or name the group of what passes "
+                "--ceilings measures one process, and %d were started: start one, or name the group of messages "
                 "between several, --ceilings peers",
                 n);
 }
@@ -185,7 +185,7 @@ static void log_head(const Ceilings *c) {
     md_log(
         c->log,
         "ceilings  median of up to %d rounds; spread: of its interval of 95 %% confidence or more; data sheet: share\n"
-        "          of what the device says of itself; size: elements, or repetitions of what has none%s\n",
+        "          of the limit computed from the properties of the device; size: elements, or repetitions%s\n",
         MD_CEILING_ROUNDS, c->choice.quick ? "; --quick: tiny sizes, figures that mean nothing" : "");
     if (md_comm_size(c->choice.comm) > 1)
         md_log(c->log, "ranks     %d, joined by %s; times are those of the slowest\n", md_comm_size(c->choice.comm),
@@ -201,7 +201,7 @@ static void run(Ceilings *c) {
     const int n_failed = count(c, MD_CEILING_FAILED);
     const bool nothing = count(c, MD_CEILING_PASSED) + n_failed == 0;
     if (nothing && md_errors_status(c->errors) == MD_OK)
-        md_fail(c->errors, MD_ERROR_INPUT, "nothing of this can be measured here: see above what was left out and why");
+        md_fail(c->errors, MD_ERROR_INPUT, "no row can be measured here: the reasons are above");
     if (nothing || md_files_prepare(c->deck, &c->files, c->log, c->errors) != MD_OK) return;
     const bool passed = n_failed == 0 && md_errors_status(c->errors) == MD_OK;
     if (count(c, MD_CEILING_PASSED) > 0) md_ceilings_log_roofs(c->log, &c->results);

@@ -73,13 +73,13 @@ bool md_ceilings_agree(const MdComm *comm, bool holds, char reason[MD_CEILING_RE
     return holds;
 }
 
-/* Seconds of the slowest rank: what is decided by a time is decided alike by all. */
+/* Seconds of the slowest rank: so all ranks decide alike. */
 static double slowest(const MdComm *comm, double seconds) {
     md_comm_max(comm, &seconds, 1);
     return seconds;
 }
 
-/* The rows of a backend on their way: those that are named all get a first round before any gets a second. */
+/* The rows of a backend in progress: named rows all get a first round before any gets a second. */
 typedef struct Tour {
     const MdCeilingsBackend *backend;
     void *machine;
@@ -106,7 +106,7 @@ static int64_t find_batch(const Tour *t, void *prepared) {
     }
 }
 
-/* The first round of a row, or those that follow it: fewer where they are long, or the time is spent. */
+/* The first round of a row, or the following ones: fewer if they are long, or the time is spent. */
 static void time_rounds(const Tour *t, void *prepared, MdCeilingResult *result) {
     const bool quick = t->choice->quick;
     if (result->n_calls == 0) result->n_calls = quick ? 1 : find_batch(t, prepared);
@@ -155,7 +155,7 @@ static void measure_case(const Tour *t, bool is_first, MdCeilingResult *result) 
     void *prepared = t->backend->prepare(t->machine, &result->of, reason);
     if (!prepared && result->n_rounds == 0) memcpy(result->reason, reason, sizeof reason);
     if (!prepared) return;
-    (void)slowest(t->choice->comm, t->backend->run(prepared, 1)); /* all have ended: what others write is there */
+    (void)slowest(t->choice->comm, t->backend->run(prepared, 1)); /* all have ended: their writes are complete */
     bool right = result->n_rounds > 0 || is_right(t, prepared, result);
     const bool timed = right && (is_first || !leave_if_spent(t, result));
     if (timed) {

@@ -19,7 +19,7 @@ typedef struct MdCeilingCase {
     bool quick;
 } MdCeilingCase;
 
-/* What rounding leaves of a sum of equal numbers in single precision: 1e8 times 1.23, as in a course. */
+/* The rounding error of a sum of equal numbers in single precision: 1e8 times 1.23, as in a course. */
 #define MD_CEILING_NUMBER 1.23f
 enum { MD_CEILING_NUMBERS = 100000000 };
 typedef struct MdCeilingSum {
@@ -27,26 +27,26 @@ typedef struct MdCeilingSum {
     double value, result;
 } MdCeilingSum;
 
-/* What a backend does for a row. */
+/* The functions of a backend for its rows. */
 typedef struct MdCeilingsBackend {
     const char *name;
     double budget_s;   /* of all rows: after it there is no round but the first of all */
     int element_bytes; /* of the arrays of rows that outgrow the caches */
-    /* Makes the machine ready; what a user can mend goes to errors. comm: the processes, which outlive it. */
+    /* Prepares the machine; problems that a user can solve go to errors. comm: the processes, which outlive it. */
     MdStatus (*open)(void **machine, const MdConfig *config, bool quick, MdComm *comm, MdErrors *errors);
     void (*close)(void *machine);
     int (*most_threads)(const void *machine);
     /* Of all caches of the last level together; NaN: unknown. */
     double (*cache_bytes)(const void *machine);
-    /* What the device tells that it can do, in GB/s and GFLOP/s; NaN: it does not tell. */
+    /* The device's limits by its own properties, in GB/s and GFLOP/s; NaN: not reported. */
     double (*sheet)(const void *machine, MdSheet sheet);
-    /* Memory and data for a row; NULL, with the reason, where it cannot run here. This and what follows is collective,
-     * and NULL comes to all ranks or to none. */
+    /* Memory and data for a row; NULL, with the reason, if it cannot run here. This and the following functions are collective,
+     * and either all ranks get NULL or none. */
     void *(*prepare)(void *machine, const MdCeilingCase *c, char reason[MD_CEILING_REASON]);
     /* Seconds of n_calls calls. */
     double (*run)(void *prepared, int64_t n_calls);
-    /* Whether the result is right, after any number of calls, of which the last has not yet been checked; if not, what was
-     * found. Spoils it, so that the next check sees what later calls do. */
+    /* Whether the result is right, after any number of calls, of which the last has not yet been checked; if not, the
+     * wrong value. Overwrites it, so that the next check is of later calls. */
     bool (*check)(void *prepared, char reason[MD_CEILING_REASON]);
     /* Of rows that say so. */
     void (*sum)(void *prepared, MdCeilingSum *sum);
@@ -58,7 +58,7 @@ typedef enum MdCeilingState { MD_CEILING_PASSED, MD_CEILING_FAILED, MD_CEILING_L
 typedef struct MdCeilingResult {
     MdCeilingCase of;
     MdCeilingState state;
-    char reason[MD_CEILING_REASON]; /* of what failed or was left out */
+    char reason[MD_CEILING_REASON]; /* of rows that failed or were left out */
     int n_rounds;
     double samples[MD_CEILING_ROUNDS];      /* seconds of a call in each round */
     int64_t n_calls;                        /* of a batch */
@@ -79,7 +79,7 @@ typedef struct MdCeilingsChoice {
     int n_names;
     const char *const *names;
     bool quick;
-    MdComm *comm; /* who measures them together */
+    MdComm *comm; /* the ranks that measure them together */
 } MdCeilingsChoice;
 
 /* So many elements has a row: of its table, or as many as it takes to outgrow caches of so many bytes (McCalpin, STREAM: each
@@ -88,12 +88,12 @@ int64_t md_ceiling_outgrown(const MdCeiling *row, int element_bytes, double cach
 
 /* Collective. Whether it holds on all ranks; where not, all have the reason of the first on which it does not. */
 bool md_ceilings_agree(const MdComm *comm, bool holds, char reason[MD_CEILING_REASON]);
-/* Why rows of the group peers cannot run: there is one process alone. */
+/* Why rows of the group peers cannot run: there is only one process. */
 #define MD_CEILINGS_ALONE "needs two processes: mpirun -n 2 mdmini --ceilings peers"
 
-/* Measures the rows of a backend and adds what came of them, in the order of the table. They have their turns in the order of
- * the names, those of little work first: all a first round, then each the others; where nothing is named, each all its rounds. What needs more time than the budget is
- * left out, or has fewer rounds. */
+/* Measures the rows of a backend and adds their results, in the order of the table. Turns are in the order of the names, rows with
+ * little work first: all a first round, then each the others; if nothing is named, each all its rounds. Rows that need more time than
+ * the budget are left out, or have fewer rounds. */
 void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,
                          MdCeilingResults *results);
 /* Adds the rows of a backend as left out. */

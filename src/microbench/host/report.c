@@ -52,7 +52,7 @@ static void log_row(MdLog *log, const MdCeilingResult *r) {
     free(name);
 }
 
-/* What has one reason stands together. */
+/* Rows with the same reason are listed together. */
 static void log_left_out(MdLog *log, const MdCeilingResults *results, int first) {
     int n_told = 0;
     for (int k = first; k < results->n; k++) {

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "microbench/host/measure.h"
 
-/* The rows of a backend from `first` on, with a heading for each group; what was left out together, with the reasons. */
+/* The rows of a backend from `first` on, with a heading for each group; then the rows left out, with the reasons. */
 void md_ceilings_log(MdLog *log, const MdCeilingResults *results, int first);
 
 /* The figures of the roofline, one line each. */

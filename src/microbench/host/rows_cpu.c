@@ -1,7 +1,7 @@
-/* The rows of the cpu. An element of the arrays is a double of 8 bytes, where nothing else is said.
+/* The rows of the cpu. An element of the arrays is a double of 8 bytes, unless stated otherwise.
  *
- * Sizes: arrays of 2^24 doubles are 128 MiB, and grow with the caches of the machine where main memory is meant; what is
- * meant to stay in a cache is 128 KiB a thread. Sizes of --quick are odd where kernels have edges to get right. */
+ * Sizes: arrays of 2^24 doubles are 128 MiB, and grow with the caches of the machine in rows for main memory; arrays
+ * that must stay in a cache are 128 KiB a thread. Sizes of --quick are odd where kernels have edges to get right. */
 #include "microbench/host/table.h"
 
 #define ROW(kernel_, ...) MD_CEILING_ROW("cpu", __VA_ARGS__)

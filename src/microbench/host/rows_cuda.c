@@ -1,7 +1,7 @@
 /* The rows of a GPU. An element of the arrays is a float of 4 bytes.
  *
- * Sizes: an array of 2^25 floats is 128 MiB, and so are the sectors that strides touch; rows that mean main memory alone grow
- * with the L2 of the GPU. Threads are those that the GPU holds at once, where every thread has elements of its own. Sizes of
+ * Sizes: an array of 2^25 floats is 128 MiB, and so are the sectors that strides touch; rows for main memory only grow
+ * with the L2 of the GPU. If every thread has its own elements, there are as many threads as the GPU holds at once. Sizes of
  * --quick are odd where kernels have edges to get right. */
 #include "microbench/host/table.h"
 

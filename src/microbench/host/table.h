@@ -9,10 +9,10 @@
 
 #include "deck/deck.h"
 
-/* What a row tells: a rate by the bytes, the operations or the elements that it works on; or the time of an element. */
+/* The figure of a row: a rate by its bytes, operations or elements; or the time of an element. */
 typedef enum MdCeilingUnit { MD_GB_PER_S, MD_GFLOP_PER_S, MD_G_PER_S, MD_MICROSECONDS } MdCeilingUnit;
 
-/* A figure of the data sheet, as far as the device itself tells what it follows from. */
+/* A figure of the data sheet, computed from properties that the device reports. */
 typedef enum MdSheet {
     MD_SHEET_NONE,
     MD_SHEET_MEMORY,
@@ -41,14 +41,14 @@ typedef struct MdCeiling {
     double bytes, operations;  /* of an element: bytes that must move, arithmetic operations */
     int64_t size, quick_size;  /* elements, or those along an edge; of --quick */
     int dimension;             /* 1, or that the elements are size^dimension */
-    bool each;                 /* every thread has so many elements of its own */
+    bool each;                 /* every thread has so many elements */
     MdCeilingThreads threads;  /* cpu: one, all, or 1, 2, 4 and so on up to all */
-    MdSheet sheet;             /* what the figure is compared with */
-    MdRoof roof;               /* what it is measured for */
+    MdSheet sheet;             /* the figure is compared with it */
+    MdRoof roof;               /* the number of a roofline that it measures */
     bool sums;                 /* adds up in single precision: its rounding is told as well */
     bool outgrows;             /* the size is that of arrays, and grows until each is four times all last caches */
     int parameter;             /* of the kernel: a stride, a number of chains, ... */
-    const char *shows, *check; /* a line each: what is to be seen; what the result must be */
+    const char *shows, *check; /* a line each: the lesson; the expected result */
 } MdCeiling;
 
 /* A row by number, backend by backend and group by group; NULL after the last. */
@@ -57,7 +57,7 @@ const MdCeiling *md_ceiling_row(int k);
 /* Whether the row is meant by a name: of its group, also as `GROUP:*`, or `GROUP:VARIANT`, its own; blanks may follow the colon. */
 bool md_ceiling_is_named(const MdCeiling *row, const char *name);
 
-/* What a group is about, in a line; NULL: there is no such group. */
+/* The description of a group, in a line; NULL: there is no such group. */
 const char *md_ceiling_group(const char *name);
 /* Their names, in order; NULL after the last. */
 const char *md_ceiling_group_name(int k);
@@ -76,9 +76,9 @@ double md_ceiling_figure(const MdCeiling *row, double n_elements, double seconds
 /* --list-ceilings. */
 void md_ceilings_print(FILE *stream, MdListFormat format);
 
-/* Inside: rows of a backend, ended by one without a name. They stand in rows_*.def, as ROW(how, group, variant, ...): the rest
- * as below, and last what is seldom given. The file that runs a row includes it as well, for `how`: of the cpu the kernel; of a
- * GPU in brackets what that file needs to know, () where the name says it. */
+/* Internal: rows of a backend, ended by one without a name. They are in rows_*.def, as ROW(how, group, variant, ...): the rest
+ * as below, optional fields last. The file that runs a row includes it as well, for `how`: for the cpu the kernel; for a
+ * GPU the fields of that file in brackets, () if the name is enough. */
 extern const MdCeiling md_ceilings_cpu[], md_ceilings_cuda[];
 #define MD_CEILING_HOW(...) __VA_ARGS__
 #define MD_CEILING_ROW(backend_, group_, variant_, unit_, bytes_, operations_, size_, quick_size_, dimension_,         \

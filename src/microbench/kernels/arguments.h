@@ -1,4 +1,4 @@
-/* What the elementary kernels are given: read as C11 by the host and as CUDA by the kernels. All memory is the device's. */
+/* The arguments of the elementary kernels: read as C11 by the host and as CUDA by the kernels. All memory is the device's. */
 #ifndef MD_CUDA_CEILING_ARGUMENTS_H
 #define MD_CUDA_CEILING_ARGUMENTS_H
 
@@ -8,7 +8,7 @@ enum {
     CUDA_CEILING_REVERSED = 256, /* of a block that is reversed */
     CUDA_CEILING_PATH =
         512, /* multiply-adds on a path of a branch: many, so that blocks do not begin and end too often */
-    CUDA_CEILING_MOST_BLOCKS = 8192, /* sums of blocks that have a place in a static array */
+    CUDA_CEILING_MOST_BLOCKS = 8192, /* sums of blocks that fit a static array */
     CUDA_CEILING_STARTS = 61,        /* numbers that chains of operations begin with */
     CUDA_CEILING_PICTURE_X = 76,
     CUDA_CEILING_PICTURE_Y = 62,    /* pixels of a picture */

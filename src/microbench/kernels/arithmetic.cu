@@ -4,7 +4,7 @@
  *   not fused       a product rounded, then a sum: two instructions for two operations
  *   one chain       fused: one instruction for both, but each waits for the one before; other warps fill the gaps, as far as
  *                   there are enough of them
- *   two, four,      independent chains: a warp has several instructions under way by itself
+ *   two, four,      independent chains: a single warp has several instructions in flight
  *   eight chains */
 #include "microbench/kernels/ceiling.cuh"
 

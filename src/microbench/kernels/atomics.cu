@@ -2,18 +2,18 @@
  *
  * Ladder, bad to good:
  *   one address     additions to one number come one after the other, in L2 or in the bank of shared memory
- *   one a warp      each warp has a number of its own
+ *   one a warp      each warp has its own number
  *   spread          each thread has one of a million (global), or of its block (shared)
  *   warp sums       lanes add up by shuffles first: a 32nd of the additions to the one number
  *
- * By type: unsigned, float, double, 64 bits, and the maximum in place of the sum. By compare-and-swap: how an operation is
+ * By type: unsigned, float, double, 64 bits, and the maximum instead of the sum. By compare-and-swap: how an operation is
  * made that the hardware lacks, as it lacked the addition of doubles before compute capability 6.0. By scope: whom an addition
  * must be whole for, the threads of the block, of the device (default), or of the device and the host. */
 #include "microbench/kernels/ceiling.cuh"
 
 __device__ inline unsigned amount(long long i) { return 1 + (unsigned)(i & 3); }
 
-/* Thread i adds to place (i >> shift) & mask. */
+/* Thread i adds to counter (i >> shift) & mask. */
 CEILING(atomics_global) {
     const long long i = thread_index();
     if (i < a.n) atomicAdd(a.counts + ((i >> a.shift) & a.mask), amount(i));
@@ -26,7 +26,7 @@ CEILING(atomics_warp) {
     if (threadIdx.x % 32 == 0) atomicAdd(a.counts, x);
 }
 
-/* The same places, of another type. */
+/* The same counters, of another type. */
 template <class T, class Update> __device__ inline void update_place(const CudaCeilingArguments &a, Update update) {
     const long long i = thread_index();
     if (i < a.n) update((T *)a.counts + ((i >> a.shift) & a.mask), amount(i));
@@ -51,7 +51,7 @@ CEILING(atomics_system) {
     update_place<unsigned>(a, [](unsigned *place, unsigned x) { atomicAdd_system(place, x); });
 }
 
-/* An addition of doubles by compare-and-swap: made anew as long as another thread was faster. Bits are compared, so that it
+/* An addition of doubles by compare-and-swap: made again as long as another thread was faster. Bits are compared, so that it
  * also ends at NaN (CUDA C++ Programming Guide, "Atomic Functions"). */
 CEILING(atomics_cas) {
     using Bits = unsigned long long;

@@ -1,10 +1,10 @@
-/* Main memory. A warp asks for 32 addresses at once; memory delivers sectors of 32 bytes and lines of 128. What a kernel
- * reaches of the bandwidth is the part of the sectors delivered that it uses, as long as enough requests are under way.
+/* Main memory. A warp asks for 32 addresses at once; memory delivers sectors of 32 bytes and lines of 128. The fraction
+ * of the bandwidth that a kernel reaches is the used part of the delivered sectors, if enough requests are in flight.
  *
  * Ladder, from bad to good:
- *   gather, random     each lane a sector of its own: an eighth of what is moved is used, and neither lines nor pages help
+ *   gather, random     each lane another sector: an eighth of the moved bytes is used, and neither lines nor pages help
  *   stride s           lanes s elements apart: 1/s of each sector is used, down to an eighth
- *   gather, sorted     random places in ascending order: lanes meet in the same lines
+ *   gather, sorted     random elements in ascending order: lanes meet in the same lines
  *   offset k           lanes side by side, but the warp begins in the middle of a line: it touches one line more
  *   broadcast          all lanes of a warp read one element: one sector, delivered to all, of which an eighth is used
  *   copy               lanes side by side from the start of a line: whole lines (coalesced)
@@ -25,7 +25,7 @@ CEILING(bandwidth_copy) {
     if (i < a.n) a.b[i] = a.a[i];
 }
 
-/* A thread copies whole vectors; what is left at the end of the array, the first threads copy one by one. */
+/* A thread copies whole vectors; the first threads copy the rest of the array one by one. */
 template <class Vector> __device__ inline void copy_vectors(const CudaCeilingArguments &a) {
     constexpr int width = sizeof(Vector) / sizeof(float);
     const long long i = thread_index(), n_vectors = a.n / width;
@@ -103,7 +103,7 @@ RESIDENT_CEILING(bandwidth_read) {
     a.b[thread_index()] = sum;
 }
 
-/* A small array again and again, past L1 (__ldcg: cached in L2 alone). */
+/* A small array again and again, bypassing L1 (__ldcg: cached only in L2). */
 RESIDENT_CEILING(bandwidth_read_l2) {
     const float4 *vectors = (const float4 *)a.a;
     float sum = 0;

@@ -5,8 +5,8 @@
  *   stride 32          all lanes in one bank: 32 times the time
  *   stride 16, 8 ...   as many lanes meet as the stride has factors of two
  *   stride 33          odd strides meet nowhere: padding by one word
- *   stride 1           neighbours, each in a bank of its own
- *   permuted           lanes in another order, each in a bank of its own all the same
+ *   stride 1           neighbours, each in another bank
+ *   permuted           lanes in another order, still each in another bank
  *   one word           all lanes read the same: one word is delivered to all (broadcast)
  *   8 bytes            a word of two banks (double): two passes, of half a warp each; conflicts are those within a half
  *   float4             16 bytes a lane: fewer instructions, the same banks */
@@ -14,7 +14,7 @@
 
 constexpr int reads = 32; /* the reads of a pass lie side by side */
 
-/* a.parameter: the stride; a.shift is turned into the place by an exclusive or: another order of the lanes. a.mask is zero,
+/* a.parameter: the stride; the index is combined with a.shift by an exclusive or: another order of the lanes. a.mask is zero,
  * which keeps the compiler from reading once for all passes. */
 template <class Word, int PLACES> __device__ inline void read_words(const CudaCeilingArguments &a) {
     __shared__ Word s[PLACES + reads];

@@ -5,7 +5,7 @@
  * Ladder, bad to good:
  *   by lane, w ways    lanes of every warp go w ways: w times the time
  *   by warp, w ways    as many paths, but all lanes of a warp take the same one: no time is lost
- *   one way            nobody branches
+ *   one way            no branch
  *
  * Beside it: a branch whose body is an instruction, which is predicated, and blocks of two and a half warps. */
 #include "microbench/kernels/ceiling.cuh"

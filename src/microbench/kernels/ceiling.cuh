@@ -1,4 +1,4 @@
-/* What the elementary kernels share. */
+/* Shared by the elementary kernels. */
 #ifndef MD_CUDA_CEILING_CUH
 #define MD_CUDA_CEILING_CUH
 
@@ -6,8 +6,8 @@
 
 #define CEILING(name) extern "C" __global__ void k_##name(const CudaCeilingArguments a)
 
-/* In as many blocks of 256 threads as the GPU holds: the bound keeps the registers of a thread to what lets all of them be
- * there at once. A second turn of a few blocks would take as long as the first. */
+/* In as many blocks of 256 threads as the GPU holds: the bound limits the registers of a thread so that all of them are
+ * resident. A second wave of a few blocks would take as long as the first. */
 #if __CUDA_ARCH__ == 750
 #define MD_RESIDENT_BLOCKS 4
 #elif (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ == 1010 || __CUDA_ARCH__ >= 1100

@@ -1,16 +1,16 @@
-/* How long one load or one multiply-add takes by itself: one thread, and each waits for the one before. By Little's law
- * bandwidth times latency is what must be under way at once: in bytes of loads, or in multiply-adds.
+/* The latency of one load or one multiply-add: one thread, and each waits for the one before. By Little's law
+ * bandwidth times latency must be in flight at once: in bytes of loads, or in multiply-adds.
  *
  * Ladder, near to far:
  *   multiply-add     registers
  *   shared memory
  *   L1 cache         on the multiprocessor as well, behind a look for the line
- *   L2 cache         one for all multiprocessors, past L1 (__ldcg: cached in L2 alone)
+ *   L2 cache         one for all multiprocessors, bypassing L1 (__ldcg: cached only in L2)
  *   memory           the same load, of more memory than L2 holds
  *
- * A chain is one cycle through all its places in random order: what comes next is known to no cache and to no prefetch before
- * it is loaded. Places of global memory are lines of 128 bytes, each with the address of the next one. a.counts holds the
- * place that is reached, from call to call. */
+ * A chain is one cycle through all its entries in random order: no cache and no prefetcher knows the next one before
+ * it is loaded. Entries in global memory are lines of 128 bytes, each with the address of the next one. a.counts keeps the
+ * reached entry from call to call. */
 #include "microbench/kernels/ceiling.cuh"
 
 using Place = unsigned long long;
@@ -29,7 +29,7 @@ CEILING(chase_load_l2) {
     chase(a, [](const Place *place) { return __ldcg(place); });
 }
 
-/* a.parameter places of shared memory, each with the bytes from the first to the next one: nothing is computed between loads. */
+/* a.parameter entries of shared memory, each with the offset of the next one in bytes: nothing is computed between loads. */
 CEILING(chase_shared) {
     __shared__ int s[CUDA_CEILING_TABLE];
     for (int j = (int)threadIdx.x; j < a.parameter; j += (int)blockDim.x) s[j] = a.index[j] * (int)sizeof *s;

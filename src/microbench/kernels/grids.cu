@@ -1,4 +1,4 @@
-/* How a grid fills the GPU: threads that lie outside of what there is to do, and blocks that are left over.
+/* How a grid fills the GPU: threads without work, and blocks that are left over.
  *
  * Ladder, bad to good:
  *   one wave and a block     all multiprocessors but one wait for the last block
@@ -11,7 +11,7 @@
  *   up to 64 registers       it holds two, which wait for memory at the same time */
 #include "microbench/kernels/ceiling.cuh"
 
-/* One load of a thread is under way at a time: what counts is how many threads there are. */
+/* One load of a thread is in flight at a time: only the number of threads counts. */
 CEILING(grids_copy) {
     for (long long i = thread_index(); i < a.n; i += grid_size()) a.b[i] = a.a[i];
 }

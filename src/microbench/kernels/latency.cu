@@ -1,4 +1,4 @@
-/* What a launch and a barrier take by themselves. */
+/* The time of a launch and of a barrier. */
 #include "microbench/kernels/ceiling.cuh"
 
 /* Nothing, but that it was there. */
@@ -6,7 +6,7 @@ CEILING(latency_empty) {
     if (thread_index() == 0) atomicAdd(a.counts, 1u);
 }
 
-#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+#ifndef MD_HAS_PTX_BY_NAME /* compilers without an assembler for PTX have these functions */
 __device__ inline void ptx_griddepcontrol_launch_dependents(void) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -1,6 +1,6 @@
 /* Throughput by operation. Each thread repeats an operation on the numbers of CHAINS independent chains, a.n times in all, and
- * writes these numbers. Before each step the compiler is kept from knowing what the number is (opaque), so that steps are
- * neither joined nor left out.
+ * writes these numbers. Before each step the value of the number is hidden from the compiler (opaque), so that steps are
+ * neither joined nor removed.
  *
  * Ladder, from the pipes that all share to single instructions:
  *   tens of instructions   division and square root with the rounding of IEEE 754, sines of large numbers, integer division
@@ -10,7 +10,7 @@
  *   full speed             integer multiply-add, half2, tensor cores, which multiply whole matrices */
 #include "microbench/kernels/ceiling.cuh"
 
-#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+#ifndef MD_HAS_PTX_BY_NAME /* compilers without an assembler for PTX have these functions */
 __device__ inline float opaque(float x) {
     asm volatile("" : "+f"(x));
     return x;
@@ -37,7 +37,7 @@ __device__ inline void ptx_mma_m16n8k16_f16(float (&sum)[4], const unsigned (&a)
 }
 #endif
 
-/* The number of a chain: how it begins, what is written. `start` is a whole number below 61. */
+/* The number of a chain: its first value, its output. `start` is a whole number below 61. */
 struct Real {
     float x;
     __device__ void begin(float start) { x = 1 + start / 32; }
@@ -115,7 +115,7 @@ WHOLE(popcount, x + (unsigned)__popc(x))
 WHOLE(shuffle, __shfl_sync(all_lanes, x, (int)threadIdx.x + 1))
 WHOLE(ballot, x + (unsigned)__popc(__ballot_sync(all_lanes, (int)(x & 1))))
 
-/* x 1 + 1. With a constant the compiler takes one form of the instruction alone, at half the speed. */
+/* x 1 + 1. With a constant the compiler uses only one form of the instruction, at half the speed. */
 RESIDENT_CEILING(operations_half2) {
     const unsigned ones = 0x3c003c00u * (unsigned)a.one;
     repeat<Halves, 8, 4>(a, [&](Halves &c) { c.bits = ptx_fma_rn_f16x2(c.bits, ones, ones); });

@@ -5,7 +5,7 @@
  *               where it is not
  *   texture     tex1Dfetch: the texture unit computes the address and checks the bounds; less throughput than a load
  *   global      plain loads through the L1 cache; the lines of a warp come one after the other
- *   read-only   __ldg: the same cache today, and the promise that nobody writes
+ *   read-only   __ldg: the same cache today, and the promise that the data are not written
  *   shared      a copy in shared memory: as many words at once as lie in different banks
  *   local       an array of the thread whose index is not known when the kernel is compiled: registers have no index, so that
  *               it lies in local memory, which is memory of the device behind the L1 cache
@@ -14,7 +14,7 @@
 
 __constant__ float c_table[CUDA_CEILING_TABLE];
 
-/* Sum of what `read` gives for all indices of the thread. */
+/* Sum of `read` over all indices of the thread. */
 template <class Read> __device__ inline void read_all(const CudaCeilingArguments &a, Read read) {
     const int base = a.parameter ? (int)(thread_index() % CUDA_CEILING_TABLE) * 67 : 0;
     float sum = 0;
@@ -42,7 +42,7 @@ RESIDENT_CEILING(paths_shared) {
     read_all(a, [&](int j) { return s[j]; });
 }
 
-/* Times one, as the compiler would read from a.a in place of an array that is but a copy of it. */
+/* Times one, as the compiler would read a.a instead of an array that is only a copy of it. */
 __device__ inline void fill_own(const CudaCeilingArguments &a, float (&own)[CUDA_CEILING_LOCAL]) {
 #pragma unroll
     for (int j = 0; j < CUDA_CEILING_LOCAL; j++) own[j] = __fmul_rn(a.a[j], a.one);

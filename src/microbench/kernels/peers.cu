@@ -1,12 +1,12 @@
-/* What passes between the GPUs of two processes. Each has the memory of the others mapped (CudaPeers); ranks 0 and 1
+/* Messages between the GPUs of two processes. Each has the memory of the others mapped (CudaPeers); ranks 0 and 1
  * exchange.
  *
  * Numbers that others wait for grow from call to call, so that nothing needs to be reset: w.width is the last one
- * before the call, w.parameter how many follow. What is wrong is counted in w.counts[0], what came in w.counts[1]. */
+ * before the call, w.parameter how many follow. Wrong numbers are counted in w.counts[0], received ones in w.counts[1]. */
 #include "cuda/kernels/gpu_barrier.cuh"
 #include "microbench/kernels/arguments.h"
 
-#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+#ifndef MD_HAS_PTX_BY_NAME /* compilers without an assembler for PTX have these functions */
 __device__ inline void ptx_st_relaxed_sys(unsigned long long *place, unsigned long long value) {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(place), "l"(value) : "memory");
 }
@@ -24,7 +24,7 @@ __device__ inline unsigned long long *inbox_of(const CudaArguments &a, int rank)
     return (unsigned long long *)a.domain.peers->inbox[rank];
 }
 
-/* What a rank sends: another number in each round, at each place and from each rank. */
+/* The number that a rank sends: different in each round, at each index and from each rank. */
 __device__ inline unsigned payload(unsigned round, unsigned i, int rank) {
     return round * 2654435761u ^ i * 40503u ^ (unsigned)rank << 31;
 }
@@ -36,7 +36,7 @@ __device__ inline void count(const CudaCeilingArguments &w, unsigned n_bad, unsi
 
 /* --- a word to and fro, by one thread: its upper half has the number of the round --------------------------------- */
 
-/* Ordered: a number beside it is stored before it, and read behind it. */
+/* Ordered: a number beside it is stored before it, and read after it. */
 template <bool IS_ORDERED> __device__ inline void go_to_and_fro(const CudaArguments &a, const CudaCeilingArguments &w) {
     const int rank = a.domain.rank, other = 1 - rank;
     unsigned long long *to = inbox_of(a, other), *own = inbox_of(a, rank);
@@ -106,8 +106,8 @@ PEERS_KERNEL(stores) {
 
 /* --- a barrier of all ranks, by one block, as k_halo_barrier has it ----------------------------------------------- */
 
-/* Before it each stores the number of the barrier at the next rank, in two places by turns. The ranks take turns to
- * have the largest number, which all must learn. */
+/* Before it each stores the number of the barrier at the next rank, in two words by turns. The ranks take turns to
+ * have the largest number, which all must receive. */
 PEERS_KERNEL(barrier) {
     const int rank = a.domain.rank, n = a.domain.n_ranks;
     const unsigned epoch = a.domain.peers->epoch + 1, largest_rank = epoch % (unsigned)n;

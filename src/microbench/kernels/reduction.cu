@@ -19,7 +19,7 @@
 
 constexpr int block = 256;
 
-__device__ float static_sums[CUDA_CEILING_MOST_BLOCKS]; /* of blocks: memory that nobody allocates (static scratch) */
+__device__ float static_sums[CUDA_CEILING_MOST_BLOCKS]; /* of blocks: memory without an allocation (static scratch) */
 
 /* Equal numbers. */
 CEILING(reduction_fill) {
@@ -173,7 +173,7 @@ RESIDENT_CEILING(reduction_last_block) {
         __threadfence();
         s_is_last = atomicInc(a.counts, gridDim.x - 1) == gridDim.x - 1;
     }
-    __syncthreads(); /* who is last is known */
+    __syncthreads(); /* the last one is known */
     if (!s_is_last) return;
     float x = 0;
     for (int i = (int)threadIdx.x; i < (int)gridDim.x; i += block) x += __ldcg(a.b + i);

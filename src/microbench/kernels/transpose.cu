@@ -1,13 +1,13 @@
 /* b = transpose of a, both with a.width elements to the edge, in blocks of 32 x 8 threads, four rows each.
  *
  * Ladder, naive to best:
- *   writes strided   rows are read whole, and written down a column: each lane writes to a line of its own
- *   reads strided    the other way round; reads may share lines in the cache, writes are whole
+ *   writes strided   rows are read whole, and written down a column: each lane writes to another line
+ *   reads strided    reads down a column, writes whole rows; reads may share lines in the cache
  *   shared           a tile of 32 x 32 goes through shared memory: reads and writes are both whole. But a column of the
  *                    tile lies in one bank, so that a warp's 32 reads of it come one after the other
  *   padded           rows of 33: a column lies in 32 banks
- *   swizzled         no padding: the place of a column is turned by its row (exclusive or), 32 banks again
- *   copy             nothing is transposed: what the others could reach; through shared memory: the control of those above
+ *   swizzled         no padding: the index of a column is combined with its row (exclusive or), 32 banks again
+ *   copy             nothing is transposed: the limit of the others; through shared memory: the cost of the tile
  *
  * In double precision a lane takes 8 bytes: lines are whole by 16 lanes, and a warp's access of shared memory is two passes. */
 #include "microbench/kernels/ceiling.cuh"

@@ -1,11 +1,11 @@
-/* mdmini --bench STAGE: what each variant of a stage costs on configurations that stand still.
+/* mdmini --bench STAGE: the cost of each variant of a stage on fixed configurations.
  *
- * Every row of the variants table of that stage, and of the stages memory and launch, which bear on all, is set alone
- * against the deck's own setting, the base (a part of a step is issued by itself, without launch.graph and
+ * Every row of the variants table of that stage, and of the stages memory and launch, which affect all, is set
+ * against the deck's own setting, the base (a part of a step is issued separately, without launch.graph and
  * launch.persistent). It is checked first: forces, energy, virial and pairs against the reference
  * within the bounds of a run's own verification, there and after some steps, and conservation over them. Then calls are
  * timed by the host clock in batches that are long against it, base and variants in random order, round after round.
- * What fails the check is shown as FAILED and has no speed.
+ * A variant that fails the check is shown as FAILED and has no speed.
  *
  * Configurations: ordered, as the deck starts; melted, after run.steps of the deck (or --melt); shuffled, the melted
  * particles handed over in random order, so that memory knows nothing of space. */

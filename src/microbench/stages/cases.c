@@ -35,7 +35,7 @@ static void join_errors(const MdErrors *errors, char *text, size_t size) {
         length += (size_t)snprintf(text + length, size - length, "%s%s", k ? "; " : "", md_errors_text(errors, k));
 }
 
-/* The switches that differ from the base, but for the one that was set; whether that one does. */
+/* The switches that differ from the base, except the one that was set; whether that one does. */
 static bool compare(MdBenchCase *c, const MdConfig *base, int option) {
     size_t length = 0;
     for (int k = 0; k < MD_N_OPTIONS; k++) {
@@ -68,7 +68,7 @@ static void resolve(const MdRecord *r, MdBenchCase *c) {
     md_errors_destroy(errors);
 }
 
-/* The value with the force kernel of the base, where it has an effect with that; else with whatever auto makes of it. */
+/* The value with the force kernel of the base, where it has an effect with that; else with the choice of auto. */
 static int resolve_value(const MdRecord *r, const MdBenchCase *base, const char *variant, MdBenchCase *c) {
     *c = (MdBenchCase){.variant = variant, .asked = base->asked};
     const int option = set_value(&c->asked, variant);
@@ -116,7 +116,7 @@ MdBenchCases md_bench_cases(const MdRecord *r, const MdBenchStage *stage) {
     MdBenchCases cases = {1, md_alloc((size_t)table.n_rows + 1, sizeof *cases.rows, "cases of the benchmark")};
     MdBenchCase *base = &cases.rows[0];
     *base = (MdBenchCase){.variant = "base", .asked = *r->asked};
-    if (!stage->whole_steps) { /* a part is issued by itself */
+    if (!stage->whole_steps) { /* a part is issued separately */
         base->asked.launch_graph = MD_GRAPH_OFF;
         base->asked.launch_persistent = MD_PERSISTENT_OFF;
     }

@@ -9,7 +9,7 @@ enum { MD_BENCH_ROUNDS = 11 };
 
 typedef enum MdBenchState {
     MD_BENCH_READY,   /* not yet checked */
-    MD_BENCH_SAME,    /* sets what the base has: not timed twice */
+    MD_BENCH_SAME,    /* sets a value of the base: not timed twice */
     MD_BENCH_MOOT,    /* the switch has no effect as the others stand */
     MD_BENCH_REFUSED, /* cannot run here, or not with the other switches of the deck */
     MD_BENCH_SKIPPED, /* would take too long */
@@ -21,9 +21,9 @@ typedef enum MdBenchState {
 typedef struct MdBenchCase {
     const char *variant; /* `force.kernel=list`; `base` */
     MdConfig asked, config;
-    char with[256]; /* what resolve changed besides, against the base */
+    char with[256]; /* other changes by resolve, against the base */
     MdBenchState state;
-    char reason[512];                          /* of what has no effect, was refused, skipped or failed */
+    char reason[512];                          /* of rows without effect, refused, skipped or failed */
     int64_t n_calls;                           /* of a batch */
     double samples[MD_BENCH_ROUNDS];           /* seconds of a call, one a round */
     double seconds, seconds_low, seconds_high; /* median and its interval (md_bench_interval) */
@@ -39,18 +39,18 @@ typedef struct MdBenchCases {
 
 /* One of the operations that are timed. */
 typedef struct MdBenchStage {
-    const char *name, *call; /* as in the table; what is called, in words */
+    const char *name, *call; /* as in the table; the timed call, in words */
     const char *stages[8];   /* whose rows bear on it; NULL ends them */
     const char *work[3];     /* whose model figures are its work; NULL ends them */
     MdStatus (*run)(const MdBackendOps *ops, void *context, MdFrame *frame); /* a call; NULL: a call is a step */
     bool whole_steps; /* which go in batches with launch.graph, launch.persistent */
-    bool only_moves;  /* every call uses the same forces, and none looks at the list: what needs either is not met */
+    bool only_moves;  /* every call uses the same forces and no list: variants that need either do not run */
 } MdBenchStage;
 
 /* stage by number, NULL after the last. */
 const MdBenchStage *md_bench_stage(int k);
 
-/* What the deck's setting becomes when each row is set alone. Free with md_bench_cases_free. */
+/* The configurations with one row set in the deck's setting. Free with md_bench_cases_free. */
 MdBenchCases md_bench_cases(const MdRecord *record, const MdBenchStage *stage);
 void md_bench_cases_free(MdBenchCases *cases);
 

@@ -1,5 +1,5 @@
-/* How cases are timed. Contexts of a group of cases stand side by side, the base always among them. In each round every
- * one of them is timed once, in random order, so that what drifts (clocks, other users) meets all alike; ratios are
+/* How cases are timed. Contexts of a group of cases exist side by side, the base always among them. In each round every
+ * one of them is timed once, in random order, so that drifts (clocks, other users) affect all alike; ratios are
  * taken within a round. A batch is long enough that reading the clock and the last wait do not count. */
 #include "microbench/stages/measure.h"
 
@@ -82,8 +82,8 @@ static double time_batch(const MdBackendOps *ops, const MdBenchStage *stage, Run
     return NAN;
 }
 
-/* Finds how many calls a batch takes; warms up on the way. The first call pays for what only the first call needs, and does
- * not count; nor does one batch that was held up: two in a row must be long enough. */
+/* Finds how many calls a batch takes; warms up on the way. The first call has extra costs, and does
+ * not count; one batch may be delayed: two in a row must be long enough. */
 static void warm_up(const MdBackendOps *ops, const MdBenchStage *stage, Runner *r) {
     r->c->n_calls = 1;
     if (isnan(time_batch(ops, stage, r))) return;
@@ -181,7 +181,7 @@ void md_bench_measure(const MdRecord *record, const MdBenchStage *stage, const M
     for (;;) {
         MdBenchCase *group[GROUP];
         Runner runners[GROUP];
-        cases->rows[0].state = MD_BENCH_PASSED; /* timed anew in each group */
+        cases->rows[0].state = MD_BENCH_PASSED; /* timed again in each group */
         const int n = gather_group(record, cases, group);
         if (n == 1 && cases->rows[0].seconds > 0) break;
         for (int k = 0; k < n; k++) start(record, stage, system, group[k], &runners[k]);

@@ -45,7 +45,7 @@ static void print_ranking(MdLog *log, const MdBenchCases *cases) {
     md_free(timed);
 }
 
-/* What the base has itself, what has no effect, what could not run, what would have taken too long. */
+/* Variants of the base, without effect, that could not run, and that would have taken too long. */
 static void print_untimed(MdLog *log, const MdBenchCases *cases) {
     MdText same = {0};
     for (int k = 0; k < cases->n; k++) {

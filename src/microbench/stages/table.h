@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "microbench/stages/cases.h"
 
-/* One table: the fastest first; what failed, has no speed; then what was not run and why. */
+/* One table: the fastest first; failed variants have no speed; then variants that did not run, and why. */
 void md_bench_print(MdLog *log, const MdBenchStage *stage, const char *configuration, const MdBenchCases *cases);
 
 /* Adds an object for each case to the array that is open. */

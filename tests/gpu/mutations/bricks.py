@@ -350,7 +350,7 @@ mutant("force brick: measured from another origin", BEGINS, "corner_of(brick)", 
 mutant("force brick: the count of another row", ROW_PART, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
 EACH_BRICK = OF_BRICKS + " void force_block_brick("
 mutant("force brick: no barrier", EACH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
-mutant("force brick: no barrier before the next brick", EACH_BRICK, "__syncthreads(); /* what an earlier", "/* what an earlier",
+mutant("force brick: no barrier before the next brick", EACH_BRICK, "__syncthreads(); /* the atoms staged", "/* the atoms staged",
        barrier(BRICK + " memory.brick_cells=1 launch.block_size=1024 launch.persistent=on neighbor.rebuild=every", cells=14))
 mutant("force brick: one round of rows", LATER_ROWS, "first < brick.end - brick.begin;", "false;", tests(ROUNDS))
 mutant("force brick: two rounds of rows", LATER_ROWS, "first < brick.end - brick.begin;", "first < min(brick.end - brick.begin, 2 * rows_of_round);", tests(BRICK + " memory.brick_cells=2 launch.block_size=32"))

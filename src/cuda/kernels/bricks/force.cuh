@@ -3,17 +3,17 @@
  *
  * brick: the block brings the atoms of its brick and those in range of it into shared memory, as images near the brick,
  * and every pair is found there. An entry of the list is a 16-bit address in shared memory, four of them a load; its
- * rows lie side by side in slices of 32. What global memory serves is the list, and each position some five times
- * (once a brick that it is near) in place of once a pair. */
+ * rows lie side by side in slices of 32. Global memory delivers the list, and each position some five times
+ * (once for each brick near it) instead of once a pair. */
 #ifndef MD_CUDA_FORCE_BRICK_CUH
 #define MD_CUDA_FORCE_BRICK_CUH
 
 #include "cuda/kernels/pair.cuh"
 #include "cuda/kernels/bricks/tile.cuh"
 
-/* The list comes from memory, some thousand cycles away: so many quads are asked for before the first one is looked at. Two
- * more than those of force.unroll where a thread has a row of its own, which is long (some twenty quads in a liquid) and
- * leaves registers for them; one more of a part of a row, which is over after a few, and of doubles, which take those
+/* The list comes from memory, some thousand cycles away: so many quads are loaded before the first one is used. Two
+ * more than force.unroll gives if a thread has a whole row, which is long (some twenty quads in a liquid) and
+ * leaves registers for them; one more for a part of a row, which ends after a few, and for doubles, which take those
  * registers. */
 constexpr int more_quads = !is_double && threads_per_atom == 1 ? 2 : 1;
 constexpr int quads_ahead = unroll >= CUDA_QUAD ? unroll / CUDA_QUAD + more_quads : 1;
@@ -23,18 +23,18 @@ constexpr int pairs_in_flight = unroll > CUDA_QUAD ? CUDA_QUAD : unroll;
 /* memory.staging
  *   registers  positions pass through registers on their way into shared memory, where they are measured from the corner of
  *              the brick, or are images of atoms across the border. A warp waits for its positions before it asks for more.
- *   async      copies from global into shared memory that no warp waits for until all are asked for (cp.async, compute
- *              capability 8.0). They change nothing on the way, so that such bricks measure from the corner of the box;
- *              where low bits are staged (tile.cuh) each thread does that in shared memory with what it has copied, when it is
- *              there. Bricks with images pass through registers as before. */
+ *   async      asynchronous copies from global into shared memory; a warp waits once for all of them (cp.async, compute
+ *              capability 8.0). They cannot change the data, so that such bricks measure from the corner of the box;
+ *              if low bits are staged (tile.cuh), each thread adds them in shared memory to the atoms that it has copied,
+ *              after the wait. Bricks with images pass through registers as before. */
 constexpr bool copies_async = MD_SW_memory_staging == MD_STAGING_ASYNC;
 
-/* Whether what is staged is as memory has it. */
+/* Whether staged atoms are bit copies of memory. */
 __device__ inline bool is_as_copied(const CudaBrick &brick) {
     return copies_async && !stages_low_bits && !brick.has_images;
 }
 
-/* The corner that what is staged is measured from. */
+/* The corner that staged positions are measured from. */
 __device__ inline Vec3<Pair> corner_of(const CudaBrick &brick) {
     return is_as_copied(brick) ? Vec3<Pair>{0, 0, 0} : staged_origin(brick);
 }
@@ -45,8 +45,8 @@ __device__ inline Vec3<Pair> corner_of(const CudaBrick &brick) {
 #define MD_WAIT_FOR_COPIES() asm volatile("cp.async.wait_all;" ::: "memory")
 #endif
 
-/* Atoms that a thread brings in at a time: where they come from is asked for all of them at once, then where they are.
- * Three, as with four some kernels have no register left for what they need behind that. */
+/* Atoms that a thread loads at a time: first their indices, all at once, then their positions.
+ * Three, as with four some kernels have too few registers afterwards. */
 constexpr int staged_at_once = is_double ? 2 : 3, copied_at_once = 8;
 
 __device__ inline void copy_atoms(const CudaArguments &a, const CudaBrick &brick, int begin, int64_t from,
@@ -109,7 +109,7 @@ __device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &bric
     }
 }
 
-/* Brings in what the list of the brick is about, but for the first `begin` of the atoms. */
+/* Stages the atoms of the brick's list, without the first `begin`. */
 __device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &brick, const Shifts &shifts, int begin,
                                    int64_t from, Atom *atoms) {
     if (threadIdx.x == 0) atoms[0] = nowhere();
@@ -118,8 +118,8 @@ __device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &bric
     else stage_atoms<false>(a, brick, shifts, begin, from, atoms);
 }
 
-/* Where a thread has a row of its own, its loads keep their order (so do those of atoms that are asked for ahead). Left to itself
- * a compiler that is short of registers moves that of a later quad down to where the quad is needed, and every turn of the loop waits for memory (k_step_pass of a
+/* If a thread has a whole row, its loads keep their order (so do loads of atoms ahead). Otherwise
+ * a compiler that is short of registers moves the load of a later quad down to its use, and every iteration waits for memory (k_step_pass of a
  * million atoms: 7 of 14 cycles an instruction). */
 constexpr bool loads_in_order = !is_double && threads_per_atom == 1;
 
@@ -197,7 +197,7 @@ __device__ inline Atom take_ahead(const Atom *atoms, uint64_t quad, uint64_t nex
     return taken;
 }
 
-/* The four pairs of a quad of row `own`, behind which comes `next`; n: entries that are no padding. */
+/* The four pairs of a quad of row `own`, after which comes `next`; n: entries that are no padding. */
 template <class Visitor>
 __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms, const Atom &own,
                                 uint64_t quad, uint64_t next, AtomsAhead *ahead, int n, typename Visitor::Row *sum,
@@ -215,7 +215,7 @@ __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pa
     }
 }
 
-/* What a thread has of a row: every threads_per_atom-th of its quads. */
+/* A thread's part of a row: every threads_per_atom-th of its quads. */
 struct RowPart {
     const uint64_t *quads; /* threads_per_atom * 32 apart */
     int count;             /* entries of the row from the first of them on */
@@ -270,9 +270,9 @@ __device__ inline int most_of_warp(int value) {
 #endif
 }
 
-/* The sum of this part of the row of atom `own`; by whole warps. The quads of a round are asked for a whole
- * round before they are looked at, in registers of their own (two rounds take turns: copies from one to the other would wait for
- * what was just asked for), and a warp goes on to the last quad of its longest part. So all lanes go the same way, and the
+/* The sum of this part of the row of atom `own`; by whole warps. The quads of a round are loaded a whole
+ * round before they are used, into separate registers (two rounds take turns: copies from one to the other would wait for
+ * the loads just issued), and a warp goes on to the last quad of its longest part. So all lanes go the same way, and the
  * compiler knows, from compute capability 8.0 on: it keeps the address of the atoms in a register of the warp, and where threads
  * share a row a pair takes two or three instructions of 22 less. */
 template <class Visitor>
@@ -294,14 +294,14 @@ __device__ inline typename Visitor::Row sum_of_part(const CudaArguments &a, cons
     return visitor.whole(pairs, sum);
 }
 
-/* What a thread asks for before it can begin with its row. */
+/* The loads of a thread before it can begin with its row. */
 struct RowBegin {
     RowPart row;
     QuadsAhead first;
     Atom own; /* as staged */
 };
 
-/* Of the row that this thread has of those from `first` on; behind the last one, a row without entries. */
+/* Of the row that this thread has of those from `first` on; after the last one, a row without entries. */
 __device__ inline RowBegin begin_row(const CudaArguments &a, const CudaBrick &brick, int first, int64_t from) {
     const int r = first + (int)threadIdx.x / threads_per_atom;
     RowBegin begin = {};
@@ -326,9 +326,9 @@ __device__ inline void round_of_rows(const CudaArguments &a, const PairParameter
     if (ends) visitor.finish(brick.begin + r, sum);
 }
 
-/* The rounds behind the first one, of the brick that stands at `place`; positions come `from` there. Few bricks have any:
- * so it is loaded again, and this loop is another one than that of the first round, which else had no registers for all
- * of its pairs. */
+/* The rounds after the first one, of the brick at `place`; positions come `from` there. Few bricks have any:
+ * so it is loaded again, and this loop is separate from that of the first round, which otherwise would lack registers for
+ * its pairs. */
 template <class Visitor>
 __device__ inline void later_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick *place,
                                   const Atom *atoms, int64_t from, Visitor &visitor) {
@@ -344,7 +344,7 @@ __device__ inline void force_block_brick(const CudaArguments &a, const PairParam
                                          Visitor &visitor) {
     MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE] */
     const CudaBrick brick = a.bricks.table[b];
-    __syncthreads(); /* what an earlier call has staged was read by all */
+    __syncthreads(); /* the atoms staged by an earlier call were read by all */
     const RowBegin begin = begin_row(a, brick, 0, from);
     stage_brick(a, brick, *shifts_of_brick(a, b), 0, from, s_atoms);
     __syncthreads(); /* all atoms are staged */

@@ -1,4 +1,4 @@
-/* Stage neighbor for force.kernel = brick; the ladder stands in neighbor.cu. */
+/* Stage neighbor for force.kernel = brick; the ladder is in neighbor.cu. */
 #include "cuda/kernels/bricks/search.cuh"
 #if MD_SW_neighbor_distances == MD_DISTANCES_MATRIX /* not for older GPUs */
 #include "cuda/kernels/bricks/search_matrix.cuh"

@@ -1,5 +1,5 @@
-/* What the block of a brick stages while it builds the list: the cells of the brick and around it, their atoms, which are the
- * candidates, and those of them that are in range of any place in the brick (tile.cuh). */
+/* The staging of a brick's block for building the list: the cells of the brick and around it, their atoms, which are the
+ * candidates, and those of them that are in range of any point in the brick (tile.cuh). */
 #ifndef MD_CUDA_BRICK_STAGE_CUH
 #define MD_CUDA_BRICK_STAGE_CUH
 
@@ -52,8 +52,8 @@ __device__ inline Region region_of(const CudaArguments &a, int b) {
     return region;
 }
 
-/* Along an axis of n cells and m bricks, as brick_begin shares them out, n % m are large: a cell larger than the rest. The
- * place among all of number j of the large ones, or of the others. */
+/* Along an axis of n cells and m bricks, as brick_begin divides them, n % m are large: one cell larger than the rest. The
+ * index among all of number j of the large ones, or of the others. */
 __device__ inline int brick_of_size(int m, int n_large, bool is_large, int j) {
     return (int)(is_large ? ((j + 1) * (int64_t)m - 1) / n_large : j * (int64_t)m / (m - n_large));
 }
@@ -87,7 +87,7 @@ __device__ inline void enter_brick(const CudaArguments &a, int b) {
     if (MD_SW_launch_passes == MD_PASSES_QUEUE) a.queue.brick[brick_by_size(a, b)] = b;
 }
 
-/* The cells of a region while its block builds, in shared memory behind the atoms. Their atoms, one cell after another, are the
+/* The cells of a region while its block builds, in shared memory after the atoms. Their atoms, one cell after another, are the
  * candidates; those in range of the brick are staged, in the same order. */
 struct Cells {
     int *first;            /* [n_cells + 1] candidates before; the last one: all */
@@ -135,14 +135,14 @@ __device__ inline int cell_of_region(const CudaArguments &a, const Region &regio
     return (wrapped[2] * grid.n[1] + wrapped[1]) * grid.n[0] + wrapped[0];
 }
 
-/* What the search of a block measures with. Lengths along an axis without extent are 0. */
+/* Lengths for the search of a block. Lengths along an axis without extent are 0. */
 struct Bounds {
-    double origin[3]; /* the corner that staged places are measured from */
+    double origin[3]; /* the corner that staged positions are measured from */
     Pair edge[3];     /* of a cell */
     /* The brick; where it ends the grid along an open axis, atoms beyond it are its own as well. */
     Pair low[3], high[3];
     Pair range_sq;
-    /* What rounding may do to a place or to the border of a cell, generously: nothing is lost by some more. */
+    /* A generous bound on the rounding of a position or of the border of a cell: a larger one does no harm. */
     Pair margin;
 };
 
@@ -229,7 +229,7 @@ __device__ inline void add_up(int *values, int n) {
     if (threadIdx.x % 32 == 0) values[0] = 0;
 }
 
-/* Fills the table of cells but for `staged`, by all threads of the block; returns whether any of them is another image. */
+/* Fills the table of cells except `staged`, by all threads of the block; returns whether any of them is another image. */
 __device__ inline bool list_cells(const CudaArguments &a, const Region &region, int n_cells, const Cells &cells) {
     bool images = false;
     for (int k = (int)threadIdx.x; k < n_cells; k += MD_BLOCK) {
@@ -250,7 +250,7 @@ __device__ inline bool list_cells(const CudaArguments &a, const Region &region, 
 /* Candidates first, first + MD_BLOCK, ... in the hands of a thread: a round of them. */
 constexpr int candidates_at_once = is_double ? 2 : 4, candidates_of_round = candidates_at_once * MD_BLOCK;
 struct Visited {
-    int cell[candidates_at_once]; /* -1: there is no such candidate, or nobody wants it */
+    int cell[candidates_at_once]; /* -1: there is no such candidate, or it is not needed */
     int particle[candidates_at_once];
     Atom atom[candidates_at_once];
 };
@@ -367,7 +367,7 @@ __device__ inline void book_round(const CudaArguments &a, const CudaBrick &brick
     }
 }
 
-/* What is left when the first round is staged, of which `visited` has what each thread knows. */
+/* The rest after the first round is staged, of which `visited` has the data of each thread. */
 template <class Staged>
 __device__ inline void stage_rounds(const CudaArguments &a, const CudaBrick &brick, const Shifts &shifts,
                                     const Cells &cells, int n_cells, const Candidates &candidates, Visited *visited,

@@ -1,5 +1,5 @@
 /* The list for force.kernel = brick. A block takes a brick: it stages the atoms of the brick and those around it that are in
- * range of any place in it (load_tile.cuh), notes where they came from, so that the force kernel stages the same ones at every
+ * range of any point in it (load_tile.cuh), notes where they came from, so that the force kernel stages the same ones at every
  * step, and finds the rows of the brick's atoms there, a thread a row.
  *
  * Cells are staged line by line along x, so that the candidates of a row are up to nine runs, each sorted by x (sort.cu):
@@ -30,7 +30,7 @@ __device__ inline void append_staged(BrickRow *row, int staged) {
     if (row->count % CUDA_QUAD == 0) store_quad(row);
 }
 
-/* Stores what is left of a last quad, entry 0 (nowhere) behind it. */
+/* Stores the rest of a last quad, padded with entry 0 (far away). */
 __device__ inline void end_row(BrickRow *row) {
     const int n = row->count % CUDA_QUAD;
     if (n == 0) return;
@@ -38,7 +38,7 @@ __device__ inline void end_row(BrickRow *row) {
     store_quad(row);
 }
 
-/* What was found for a row and is not in it yet: of the staged atoms first[k] .. first[k] + 31 those of mask[k], which is not
+/* Neighbours of a row that are not stored yet: of the staged atoms first[k] .. first[k] + 31 those of mask[k], which is not
  * 0. */
 enum { FOUND_WORDS = 32 };
 
@@ -76,8 +76,8 @@ __device__ inline void append_found(Found *found, BrickRow *row) {
     found->n = found->n_atoms = 0;
 }
 
-/* Which of the n staged atoms from `first` on, up to 32, are in range: bit k for the atom first + k. The test alone, for all
- * lanes alike: what follows from it differs from lane to lane. Whole eights are tested, so that up to seven atoms behind
+/* Which of the n staged atoms from `first` on, up to 32, are in range: bit k for the atom first + k. Only the test, alike for all
+ * lanes: the work after it differs from lane to lane. Whole eights are tested, so up to seven atoms after
  * the last are read as well: there is room for them. */
 __device__ inline unsigned near_mask(const CudaArguments &a, const Atom *atoms, const Vec3<Pair> &place, int first,
                                      int n) {
@@ -162,8 +162,8 @@ __device__ inline void search_row(const CudaArguments &a, const Region &region, 
     end_row(row);
 }
 
-/* What a brick is before its atoms are staged; n_staged: how many they are. Books them: the order of the sources is that in
- * which blocks come here, which nothing depends on. By one thread. */
+/* The entry of a brick before its atoms are staged; n_staged: how many they are. Reserves room for them: the order of the sources
+ * is that in which blocks come here; nothing depends on it. By one thread. */
 __device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &region, const Cells &cells,
                                         const Bounds &bounds, int n_staged, bool has_images) {
     CudaBrick brick;
@@ -187,7 +187,7 @@ __device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &re
     return brick;
 }
 
-/* What a block has found, in shared memory: rows of a brick have fewer entries than 32 bits count. */
+/* The counts of a block, in shared memory: rows of a brick have fewer entries than 32 bits count. */
 struct Tally {
     int largest; /* row */
     unsigned entries;
@@ -199,11 +199,11 @@ __device__ inline void book_row(const CudaArguments &a, const CudaBrick &brick, 
     atomicAdd(&tally->entries, (unsigned)count);
 }
 
-/* Rows by threads, one each: what search_brick asks of who finds them. */
+/* Rows by threads, one each: the interface that search_brick needs. */
 struct RowsByThreads {
     typedef Atom Staged;
     __device__ static void end_staging(Atom *, int) {}
-    /* What a thread asks for before all atoms are staged. */
+    /* The loads of a thread before all atoms are staged. */
     __device__ static int ask(const CudaArguments &, const CudaBrick &) { return 0; }
     /* All rows of the brick. */
     __device__ static void search(const CudaArguments &a, const CudaBrick &brick, const Region &region,
@@ -216,9 +216,9 @@ struct RowsByThreads {
     }
 };
 
-/* The sides on which there are cells around the brick: what choose_candidates finds where atoms are staged on each of them. */
+/* The sides on which there are cells around the brick: the result of choose_candidates if atoms are staged on each of them. */
 __device__ inline unsigned all_sides(const Region &region) {
-    unsigned along[3], all = 0; /* a bit each for before, in and behind the brick */
+    unsigned along[3], all = 0; /* a bit each for before, in and after the brick */
     for (int axis = 0; axis < 3; axis++) {
         const int before = region.own_low[axis] - region.low[axis];
         along[axis] = (before > 0 ? 1u : 0u) | 2u | (region.size[axis] > before + region.own_size[axis] ? 4u : 0u);
@@ -229,7 +229,7 @@ __device__ inline unsigned all_sides(const Region &region) {
     return all;
 }
 
-/* launch.barrier = local: what needs_grid_barrier goes by. By one thread. */
+/* launch.barrier = local: the input of needs_grid_barrier. By one thread. */
 __device__ inline void note_grid_barrier(const CudaArguments &a, const CudaBrick &brick, const Region &region,
                                          unsigned sides) {
     CudaMeasures *measures = &a.status->measures;
@@ -237,9 +237,9 @@ __device__ inline void note_grid_barrier(const CudaArguments &a, const CudaBrick
     atomicMax(&measures->rows, brick.end - brick.begin);
 }
 
-/* Brick b in the order of sizes, which is that of the table. One for which there is no room here or in the list of sources is
- * left without atoms, its rows without entries, and stops the device: the host sees what is needed, makes room, and starts
- * again. What all blocks together lack, one of them lacks. */
+/* Brick b in the order of sizes, which is that of the table. If there is no room for it here or in the list of sources, it
+ * gets no atoms, its rows no entries, and it stops the device: the host reads the needed sizes, makes room, and starts
+ * again. If all blocks together have too little room, one of them finds it. */
 template <class Search> __device__ inline void search_brick(const CudaArguments &a, int b) {
     __shared__ CudaBrick s_brick;
     __shared__ Bounds s_bounds;

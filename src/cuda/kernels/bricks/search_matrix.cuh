@@ -3,10 +3,10 @@
  * half as many rows.
  *
  * |a - b|^2 - range^2 is a product of matrices: of (-2x, -2y, -2z, 1) and (x, y, z, |b|^2), and |a|^2 - range^2 is added.
- * One instruction does that for 16 or 8 rows and 8 staged atoms in double, so that nothing is lost: places are floats (in double
- * precision they are as good as ever). Its result is a number for each pair, whose sign says whether the pair is in
+ * One instruction does that for 16 or 8 rows and 8 staged atoms in double, so that nothing is lost: staged positions are floats (in double
+ * precision, doubles). Its result is a number for each pair, whose sign says whether the pair is in
  * range: four of them a lane, each shifted into a word with one instruction. 128 pairs take eight instructions of a warp,
- * where a thread that finds them by itself (bricks/search.cuh) takes ten for one of its own.
+ * while a thread in bricks/search.cuh takes ten for one pair.
  *
  * An eight is a tile of 8 staged atoms, the columns of one product. Lane 4 g + t has the results of rows g and g + 8 with atoms 2 t
  * and 2 t + 1 of each eight. Eights are aligned, so these two atoms are always in the same two of the eight groups of banks, and
@@ -38,7 +38,7 @@ __device__ inline void set_staged(Point *to, const Atom &atom) {
 /* Entries count in 16 to an atom (tile.cuh). */
 constexpr int bytes_of_unit = sizeof(Point) / 16;
 
-/* What a lane knows of its rows: `upper` stands for row g, `lower` for row g + 8, if a warp has so many; each has two groups of
+/* The rows of a lane: `upper` for row g, `lower` for row g + 8, if a warp has so many; each has two groups of
  * banks. */
 constexpr int rows_at_once = CUDA_ROWS_PER_WARP(MD_SW_memory_brick_grid);
 constexpr int n_sides = rows_at_once / 8, n_groups = 2;
@@ -115,7 +115,7 @@ __device__ inline void first_beyond_both(const Point *points, float low, float h
                                          int *end) {
     *begin = *end = from;
     for (int left = to - from; left > 0; left /= 2) {
-        const int half = left - left / 2; /* what is left may be one too many, which is beyond */
+        const int half = left - left / 2; /* the rest may be one too many, which is beyond the end */
         const double at_begin = points[*begin + half - 1].x, at_end = points[*end + half - 1].x;
         *begin += at_begin < low ? half : 0;
         *end += at_end < high ? half : 0;
@@ -123,7 +123,7 @@ __device__ inline void first_beyond_both(const Point *points, float low, float h
 }
 
 /* Fills the table with the eights to be tested for the warp's rows, in ascending order; returns how many. Row lane % rows_at_once is
- * staged atom `own` in `line`; *place becomes where in the table its own eight is. A lane a line of cells. */
+ * staged atom `own` in `line`; *place becomes the index of its own eight in the table. A lane a line of cells. */
 __device__ inline int list_eights(const Region &region, const Cells &cells, float reach, const Point *points, int own,
                                   const Line &line, uint16_t *eights, int *place) {
     const int lane = (int)threadIdx.x % 32, n_lines = region.size[1] * region.size[2];
@@ -143,7 +143,7 @@ __device__ inline int list_eights(const Region &region, const Cells &cells, floa
         const int last = max(behind, most_up_to(begin < end ? (end + in_eight - 1) / in_eight : 0));
         const int before = __shfl_up_sync(whole_warp, last, 1);
         const int start = begin < end ? max(begin / in_eight, lane == 0 ? behind : before) : last;
-        const int sum = sum_up_to(last - start), shift = n_eights + sum - last; /* from an eight to its place */
+        const int sum = sum_up_to(last - start), shift = n_eights + sum - last; /* from an eight to its index */
 #pragma unroll 1
         for (int eight = start; eight < last; eight++) eights[shift + eight] = (uint16_t)staged_entry(in_eight * eight);
         const int of_own = __shfl_sync(whole_warp, shift, line_number - first);
@@ -156,17 +156,17 @@ __device__ inline int list_eights(const Region &region, const Cells &cells, floa
     return n_eights;
 }
 
-/* What the rows are in the products of a lane. */
+/* The matrix elements of the rows in a lane. */
 struct Rows {
     double upper, lower, add[2 * n_sides];
     int place[n_sides];                 /* where in the table the row's own eight is */
     unsigned is_own[n_sides][n_groups]; /* all bits: it is the atom of this group there */
 };
 
-/* What a lane has of some eights: one element of each. */
+/* A lane's elements of some eights: one of each. */
 typedef double Columns[eights_at_once];
 
-/* Those of the next eights. Their places come by one load. */
+/* The elements of the next eights. One load brings their addresses. */
 __device__ inline void load_columns(const char *own_column, const uint16_t *eights, Columns &columns) {
     static_assert(eights_at_once == 4, "as many as two words hold");
     const uint2 places = *(const uint2 *)eights;
@@ -247,7 +247,7 @@ struct Stream {
     int last, next; /* bit b is eight last - b of the table; the next word */
 };
 
-/* Takes the next one, if `is_wanted` (there is one then); returns its place in the table of eights. No branches: lanes
+/* Takes the next one, if `is_wanted` (there is one then); returns its index in the table of eights. No branches: lanes
  * differ. */
 __device__ inline int take(const Words &words, int side, int group, bool is_wanted, Stream *stream) {
     if (is_wanted && stream->left == 0) {
@@ -279,17 +279,17 @@ __device__ inline void store_by_groups(const Words &words, const uint16_t *eight
         for (int left = row.count[group]; left > 0; left--)
             store_entry(row, k++, entry_of(eights[take(words, side, group, true, &stream)], group));
     }
-    if (threadIdx.x % 4 == 3) /* what is left of the last quad */
+    if (threadIdx.x % 4 == 3) /* the rest of the last quad */
         for (; k % CUDA_QUAD != 0; k++) store_entry(row, k, 0);
 }
 
-/* How a row is dealt to a lane: group 2 t + `group` has the places first[group] + 8 j of the row, share[group] of them. */
+/* How a row is dealt to a lane: group 2 t + `group` has entries first[group] + 8 j of the row, share[group] of them. */
 struct Deal {
     Stream streams[n_groups];
     int first[n_groups], share[n_groups];
     int spare[n_groups], n_spare; /* entries beyond the share of a group; of the whole row */
     int own[n_groups];            /* the others */
-    int spares_before, gap;       /* spare entries, and places without an entry, in lanes before */
+    int spares_before, gap;       /* spare entries, and gaps, in lanes before */
 };
 
 __device__ inline Deal deal_row(const SharedRow &row, int rotation) {
@@ -338,9 +338,9 @@ __device__ inline void put_spares(const Words &words, const uint16_t *eights, De
     __syncwarp(); /* spares are there */
 }
 
-/* Entries 8 j .. 8 j + 7 of the row, of which this lane has two side by side: to `to`, if there is room. Where they are not
- * its own they are those at `gap` from the table of eights on, and 0 behind the row. ALL_OWN: all lanes have entries of their
- * own for all of these places, and nobody looks at gaps. */
+/* Entries 8 j .. 8 j + 7 of the row, of which this lane has two side by side: to `to`, if there is room. If it has none of its
+ * own, it takes the spare ones at `gap` from the table of eights on, and 0 after the row. ALL_OWN: all lanes have their own
+ * entries, and gaps are not read. */
 template <bool ALL_OWN>
 __device__ inline void store_round(const Words &words, const uint16_t *eights, int side, int j, bool has_room,
                                    unsigned *to, Deal *deal, int *gap) {
@@ -349,14 +349,14 @@ __device__ inline void store_round(const Words &words, const uint16_t *eights, i
     for (int group = 0; group < n_groups; group++) {
         const bool is_own = ALL_OWN || j < deal->own[group], is_there = ALL_OWN || j < deal->share[group];
         const int place = take(words, side, group, is_own, &deal->streams[group]);
-        const unsigned found = eights[is_own ? place : *gap]; /* behind the row it does not matter */
+        const unsigned found = eights[is_own ? place : *gap]; /* after the row it does not matter */
         entry[group] = is_there ? found + (is_own ? entry_of(0, group) : 0) : 0;
         *gap += is_there & !is_own;
     }
     if (has_room) *to = __byte_perm(entry[0], entry[1], deal->first[0] & 1 ? 0x1054 : 0x5410);
 }
 
-/* The same of both rows of this lane, whose first place in them is `first`; `to` goes on to the next round. */
+/* The same for both rows of this lane, whose first entry in them is `first`; `to` goes on to the next round. */
 template <bool ALL_OWN>
 __device__ inline void store_rounds(const Words &words, const uint16_t *eights, int j, int first,
                                     const SharedRow (&rows)[n_sides], unsigned *(&to)[n_sides], Deal (&deals)[n_sides],
@@ -429,7 +429,7 @@ __device__ inline void search_at_once(const CudaArguments &a, const CudaBrick &b
         const int of_row = __shfl_sync(whole_warp, own, g + 8 * side);
         const double component = ((const double *)&points[of_row])[t];
         (side == 0 ? rows.upper : rows.lower) = t < 3 ? -2 * component : 1;
-        /* Loaded once each: what a compiler knows to be the same it copies before every product, to have both side by side. */
+        /* Loaded once each: if the compiler knew that they are equal, it would copy one before every product. */
         const volatile double *square = &points[of_row].square;
         for (int column = 0; column < 2; column++) rows.add[2 * side + column] = *square - a.range_sq;
         rows.place[side] = __shfl_sync(whole_warp, place, g + 8 * side);
@@ -478,7 +478,7 @@ __device__ inline void search_at_once(const CudaArguments &a, const CudaBrick &b
 struct RowsByWarps {
     typedef Point Staged;
 
-    /* What is tested with the n points though it is none of them: what entry 0 means, and the rest of the last eight. */
+    /* Points that are tested besides the n: entry 0, and the rest of the last eight. */
     __device__ static void end_staging(Point *points, int n) {
         const int k = (int)threadIdx.x;
         if (k == 0) set_staged(&points[0], nowhere());

@@ -1,6 +1,6 @@
 /* The atoms that a block of threads has staged in shared memory for force.kernel = brick: those of its brick and those in
  * range of it, as images near the brick, measured from a corner (of the brick, or of the box: corner_of in bricks/force.cuh). So
- * there is no nearest image to be found for a pair, and places are small numbers, which a float holds well.
+ * there is no nearest image to be found for a pair, and tile positions are small numbers, which a float holds well.
  *
  * How well, in mixed precision. A float has 24 bits: at a coordinate of 500 its last bit is 3e-5, and the force between two atoms
  * that touch changes by 50 times as much. Measured from the corner of its brick an atom is some 15 away at most (but in a dilute
@@ -13,19 +13,19 @@
  *     smaller of them, and so is their difference, which is small. Near the origin it is off by half of its own last bit.
  *   - Eight of the low bits are a byte of the word of the position. As a float they are exact; the sum is rounded once more, again
  *     by half of its last bit.
- *   - The ninth low bit is left out. The resident kernel has no room for it in what its blocks tell each other
- *     (batches/step_local.cuh), and all kernels must stage the same number. So places have steps of 1/256 of the last bit of their
+ *   - The ninth low bit is left out. The messages between blocks of the resident kernel have no room for it
+ *     (batches/step_local.cuh), and all kernels must stage the same number. So positions have steps of 1/256 of the last bit of their
  *     float: 1.2e-7 at a coordinate of 500.
- *   - An image is moved by two numbers in place of one (Shift). That is one more rounding of the same size.
+ *   - An image is moved by two numbers instead of one (Shift). That is one more rounding of the same size.
  *
- * Together a place is off by its own last bit, of an image by one and a half: 1e-6 and 1.4e-6 in a liquid, wherever it is.
+ * Together a tile position is off by one of its last bits, that of an image by one and a half: 1e-6 and 1.4e-6 in a liquid.
  * tests/physics/test_accuracy measures forces: at a coordinate of 500 they are off by 3.5e-6 of their root mean square, and by
- * 4.0e-4 where floats alone are staged.
+ * 4.0e-4 if only floats are staged.
  *
- * The cost is four instructions a component: a byte is put into a float of the size of the position, and what that float had before
- * is taken off. Only memory.layout = vec4 has low bits where others read them. The other layouts have one copy of them, which the
- * owner of an atom writes while its neighbours would read (launch.fuse = step); these stage floats alone. So does the search, as
- * the skin is much wider than what is lost.
+ * The cost is four instructions a component: a byte is put into a float of the size of the position, and the old value of that float
+ * is subtracted. Only memory.layout = vec4 has low bits in the array that others read. The other layouts have one copy of them, which
+ * the owner of an atom writes while its neighbours would read (launch.fuse = step); these stage only floats. So does the search, as
+ * the skin is much wider than the error.
  *
  * Entry 0 is an atom beyond any range, the rest of a row that does not fill its last quad. */
 #ifndef MD_CUDA_STAGED_CUH
@@ -39,8 +39,8 @@ __device__ inline Atom nowhere() { return Atom{Vec3<Pair>{Pair(1e9), Pair(1e9), 
 __device__ inline int image_at(int x, int y, int z) { return (z + 1) << 4 | (y + 1) << 2 | (x + 1); }
 constexpr int no_image = 1 << 4 | 1 << 2 | 1;
 
-/* What is added to a coordinate of a particle, one after the other, so that it is staged as an image: how far the image, as
- * measured from the corner of the brick, is from the particle, as pairs have it, and what that lacks (shift_along in
+/* The two numbers that are added to a coordinate of a particle to stage its image: the difference between the image, measured
+ * from the corner of the brick, and the particle, as pairs see it; and the rounding error of that difference (shift_along in
  * load_tile.cuh). The small one of them is added to a small number: first where the particle is near the lower edge, else last. */
 struct alignas(2 * sizeof(Pair)) Shift {
     Pair first, second;
@@ -74,7 +74,7 @@ __device__ inline Vec3<Pair> with_low_bits(const Vec3<Pair> &staged, const Place
                       MD_DIMENSION == 3 ? with_low_bits(staged.z, place.rounded.z, place.word, 2) : staged.z};
 }
 
-/* A place as it is staged. */
+/* A tile position. */
 __device__ inline Vec3<Pair> staged_place(const Vec3<Pair> &origin, const Place &place) {
     const Vec3<Pair> &v = place.rounded;
     return with_low_bits(Vec3<Pair>{v.x - origin.x, v.y - origin.y, MD_DIMENSION == 3 ? v.z - origin.z : v.z}, place);
@@ -98,7 +98,7 @@ __device__ inline Vec3<Pair> staged_image(const ImageShift &shift, const Place &
     return with_low_bits(staged_image(shift, place.rounded), place);
 }
 
-/* A particle before it is staged: where there are low bits to stage, as memory has it, else with the type alone. */
+/* A particle before it is staged: with low bits to stage, as memory has it, else with only the type. */
 __device__ inline Place fetch_to_stage(const CudaParticles &p, int64_t i, int64_t from) {
     if constexpr (is_vec4) return fetch_place(p, i, from);
     const Atom atom = fetch_atom(p, i, from);
@@ -118,7 +118,7 @@ __device__ inline Vec3<Pair> staged_origin(const CudaBrick &brick) {
     else return Vec3<Pair>{(Pair)brick.origin_f[0], (Pair)brick.origin_f[1], (Pair)brick.origin_f[2]};
 }
 
-/* What an entry of the list is: the place of the atom in units of 16 bytes, in 16 bits; in double an atom has two. */
+/* An entry of the list: the offset of the atom in units of 16 bytes, in 16 bits; in double an atom has two units. */
 __device__ inline uint64_t staged_entry(int staged) { return (uint64_t)(16 * staged); }
 __device__ inline const Atom &staged_at(const Atom *atoms, unsigned entry) {
     return *(const Atom *)((const char *)atoms + entry * (sizeof(Atom) / 16));
