@@ -59,9 +59,9 @@ static char *take_word(char **text, bool is_value, bool *is_unclosed) {
     return copy_escaped(to, from, end);
 }
 
-bool md_pair_next(char **text, MdPair *pair) {
+bool md_key_value_next(char **text, MdKeyValue *pair) {
     char *rest = md_text_skip(*text);
-    *pair = (MdPair){.key = rest};
+    *pair = (MdKeyValue){.key = rest};
     if (!*rest) return false;
     char *end = take_word(&rest, false, &pair->is_unclosed);
     char *next = md_text_skip(rest);

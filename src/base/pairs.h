@@ -9,13 +9,13 @@
 
 #include <stdbool.h>
 
-typedef struct MdPair {
+typedef struct MdKeyValue {
     char *key;
     char *value;      /* without its quotes or outer brackets; NULL: the key stands alone */
     bool is_unclosed; /* the value begins with a quote or bracket that does not end */
-} MdPair;
+} MdKeyValue;
 
 /* The next pair of *text, which is moved after it; false at the end. Key and value are made in the text itself, which is overwritten. */
-bool md_pair_next(char **text, MdPair *pair);
+bool md_key_value_next(char **text, MdKeyValue *pair);
 
 #endif

@@ -114,7 +114,7 @@ static bool has_boundaries(const char *line) {
     const size_t length = strcspn(line, "\n");
     char *copy = md_format("%.*s", (int)length, line), *rest = copy;
     bool found = length > MD_MAX_FILE_BYTES - MD_MAX_LINE_BYTES && !line[length];
-    for (MdPair pair; !found && md_pair_next(&rest, &pair);)
+    for (MdKeyValue pair; !found && md_key_value_next(&rest, &pair);)
         found = pair.value && (strcasecmp(pair.key, "lattice") == 0 || strcasecmp(pair.key, "pbc") == 0);
     free(copy);
     return found;

@@ -112,7 +112,7 @@ static void take_pair(Comment *comment, int key, char *value) {
 
 static void read_pairs(Comment *comment, char *text) {
     int before = N_KEYS; /* the key of the pair before */
-    for (MdPair pair; md_pair_next(&text, &pair);) {
+    for (MdKeyValue pair; md_key_value_next(&text, &pair);) {
         const int key = find_key(pair.key);
         double number;
         if (pair.is_unclosed) {

@@ -9,7 +9,7 @@
 static void check_pairs(const char *line, const char *expected) {
     char text[512], found[512] = "";
     char *rest = strcpy(text, line);
-    for (MdPair pair; md_pair_next(&rest, &pair);) {
+    for (MdKeyValue pair; md_key_value_next(&rest, &pair);) {
         strcat(found, pair.key);
         if (pair.value) strcat(strcat(found, "|"), pair.value);
         strcat(found, pair.is_unclosed ? "!" : ";");
