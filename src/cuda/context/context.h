@@ -298,9 +298,9 @@ typedef struct CudaContext {
     /* [max_cells + 1], zero but in a sort, and after them twice as many as few cells are: those of the last sort of few,
      * and zeros for the next one (sort.c) */
     int32_t *cell_counts;
-    int few_counted, few_turn; /* cells of the last sort of few, and which of the two have its counts */
-    int few_keys;              /* of each cell, in the sort that was prepared last; 0: it goes as that of many cells */
-    CudaGrid placed;           /* the grid that cell_place was made for */
+    int few_counted, counts_buffer; /* cells of the last sort of few, and which buffer has its counts */
+    int few_keys;    /* of each cell, in the sort that was prepared last; 0: it goes as that of many cells */
+    CudaGrid placed; /* the grid that cell_place was made for */
     CudaKeptGrid kept_grid;
     int brick_grid, brick_cells;   /* as the switches say; cells, and fewer, where bricks would hold too much */
     int64_t max_bricks, max_steps; /* that there is room for; and for steps of them, with those around a domain */

@@ -66,8 +66,8 @@ static void choose_counts(CudaContext *context, int n_cells) {
         CUDA_CHECK(cudaMemsetAsync(few_counts(context, 0), 0,
                                    2 * cuda_sort_few_counts(context) * sizeof *context->cell_counts, context->stream));
     context->few_counted = n_cells;
-    context->few_turn = 1 - context->few_turn;
-    context->arguments.cell_count = few_counts(context, context->few_turn);
+    context->counts_buffer = 1 - context->counts_buffer;
+    context->arguments.cell_count = few_counts(context, context->counts_buffer);
 }
 
 /* --- the kernels --- */
@@ -92,7 +92,7 @@ static void sort_counted(CudaContext *context, int n_cells) {
     if (a->keys_per_cell > 0) {
         if (context->comm) cuda_launch_blocks(context, CUDA_K_halo_sum, CUDA_SIDES);
         a->n = n_cells + 1;
-        a->out = few_counts(context, 1 - context->few_turn);
+        a->out = few_counts(context, 1 - context->counts_buffer);
         cuda_launch(context, CUDA_K_sort_rank_few, context->room);
     } else {
         scan_and_scatter(context, n_cells);
