@@ -31,7 +31,7 @@ static bool is_known(const CudaContext *context, int64_t step) {
 
 static bool wants_energy(const CudaContext *context, int64_t step) {
     if (is_known(context, step)) return context->journal[step % CUDA_JOURNAL_STEPS].wants_energy;
-    return (step == context->goal && context->goal_wants_energy) ||
+    return (step == context->last_step && context->last_step_wants_energy) ||
            context->config.force_energy == MD_ENERGY_EVERY_STEP;
 }
 
@@ -128,8 +128,8 @@ static CudaBatch find_batch(const CudaContext *context) {
                                    : context->kick_open && may_follow(context, first);
     if (!context->facts.batches || !begins) return (CudaBatch){0};
     int64_t n = 1;
-    while (n <= CUDA_GRAPH_STEPS && first + n <= context->goal && may_follow(context, first + n)) n++;
-    return cuda_batch_plan(context, first, n, is_drifted, first + n <= context->goal);
+    while (n <= CUDA_GRAPH_STEPS && first + n <= context->last_step && may_follow(context, first + n)) n++;
+    return cuda_batch_plan(context, first, n, is_drifted, first + n <= context->last_step);
 }
 
 static void issue_batch(CudaContext *context, const CudaBatch *batch) {
@@ -194,13 +194,15 @@ static MdStatus issue_next(CudaContext *context) {
     return MD_OK;
 }
 
-static bool is_behind_goal(const CudaContext *context) { return context->is_drifted || context->step < context->goal; }
+static bool has_steps_left(const CudaContext *context) {
+    return context->is_drifted || context->step < context->last_step;
+}
 
 /* A part of the requested work that has had no effect yet; false: there is none. */
 static bool go_on(CudaContext *context, MdStatus *status) {
     if (cuda_has_fault(context) || *status != MD_OK) return false;
     if (needs_list(context)) *status = roll_back(context);
-    else if (is_behind_goal(context)) *status = issue_next(context);
+    else if (has_steps_left(context)) *status = issue_next(context);
     else return false;
     return true;
 }
@@ -219,9 +221,9 @@ static MdStatus settle(CudaContext *context) {
 
 MdStatus cuda_steps_advance(CudaContext *context, int64_t first_step, int64_t n_steps, bool with_energy) {
     MdStatus status = MD_OK;
-    context->step_offset = first_step - (context->goal + 1); /* the device counts from the start of the context */
-    context->goal += n_steps;
-    context->goal_wants_energy = with_energy;
+    context->step_offset = first_step - (context->last_step + 1); /* the device counts from the start of the context */
+    context->last_step += n_steps;
+    context->last_step_wants_energy = with_energy;
     while (go_on(context, &status)) continue;
     return status;
 }

@@ -310,13 +310,13 @@ typedef struct CudaContext {
     cudaEvent_t searched;
 
     /* the steps, see batches/steps.c */
-    int64_t step;           /* the last one that was begun, counted from the start of the context */
-    int64_t step_offset;    /* additional counts of the caller */
-    bool is_drifted;        /* its drift is issued, and its forces are not */
-    bool kick_open;         /* its second half kick is still to be issued */
-    int64_t goal;           /* the last step that was asked for, */
-    bool goal_wants_energy; /* and whether with energy */
-    int64_t built_step;     /* of the last build in these steps, */
+    int64_t step;                /* the last one that was begun, counted from the start of the context */
+    int64_t step_offset;         /* additional counts of the caller */
+    bool is_drifted;             /* its drift is issued, and its forces are not */
+    bool kick_open;              /* its second half kick is still to be issued */
+    int64_t last_step;           /* the last requested step, */
+    bool last_step_wants_energy; /* and whether with energy */
+    int64_t built_step;          /* of the last build in these steps, */
     int64_t intervals[CUDA_INTERVALS],
         n_intervals;                             /* steps that lists were good for, the last ones in turn; how many */
     CudaJournalStep journal[CUDA_JOURNAL_STEPS]; /* of step s: [s % CUDA_JOURNAL_STEPS] */
