@@ -74,18 +74,18 @@ static int block_threads(const CudaTarget *target, bool searches) {
 
 /* The shared memory of the search: an atom as in the force kernel, or four doubles; the cells (kernels/bricks/load_tile.cuh:
  * three numbers and two bytes each); and for each warp of kernels/bricks/search_matrix.cuh its spare entries and the table of
- * eights of atoms that it tests, with room for four after the last. */
+ * columns8 (tiles of 8 atoms) that it tests, with room for four after the last. */
 size_t cuda_brick_staged_bytes(const MdConfig *config) {
     return cuda_facts(config).has_matrices ? 4 * sizeof(double) : 4 * cuda_facts(config).pair_size;
 }
 /* To 16: kernels read several entries at once. */
 static size_t round_up(double bytes) { return ((size_t)bytes + 15) / 16 * 16; }
 void cuda_brick_set_room(CudaBricks *bricks, const MdConfig *config, int cells, int dimension, int32_t atoms) {
-    const int eights = (atoms + CUDA_STAGED_BESIDE) / 8 + 4, rows = cuda_facts(config).rows_per_warp;
+    const int columns8 = (atoms + CUDA_STAGED_BESIDE) / 8 + 4, rows = cuda_facts(config).rows_per_warp;
     bricks->capacity = atoms;
     bricks->cell_bytes = (int32_t)round_up(14 * pow(cells + 2, dimension) + 8);
     bricks->warp_bytes =
-        cuda_facts(config).has_matrices ? (int32_t)round_up(2 * (rows * CUDA_MOST_SPARES + eights)) : 0;
+        cuda_facts(config).has_matrices ? (int32_t)round_up(2 * (rows * CUDA_MOST_SPARES + columns8)) : 0;
 }
 
 size_t cuda_brick_search_bytes(const CudaBricks *bricks, const MdConfig *config, int block) {

@@ -167,7 +167,7 @@ NEAR = BRICK_BUILD + " unsigned near_mask("
 mutant("near: z does not count", NEAR, "place.z - other.z : Pair(0)", "Pair(0) : Pair(0)", rows(BRICK))
 mutant("near: everything", NEAR, "squared(d) < (Pair)a.range_sq", "true", rows(BRICK))
 mutant("near: the cutoff itself", NEAR, "< (Pair)a.range_sq", "< (Pair)(0.8 * a.range_sq)", rows(BRICK))
-mutant("near: eights on top of each other", NEAR, "eight << k", "eight", BRICKS)
+mutant("near: columns8 on top of each other", NEAR, "column8 << k", "column8", BRICKS)
 mutant("near: what is behind the last", NEAR, "n < 32 ? mask & ((1u << n) - 1) : mask", "mask", BRICKS)
 SEARCHED = BRICK_BUILD + " void search_staged("
 mutant("search staged: itself", SEARCHED, "if ((unsigned)(own - first) < 32u) mask", "if (false) mask", rows(BRICK))
@@ -237,7 +237,7 @@ MATRIX = OF_BRICK + " neighbor.distances=matrix"
 MATRICES = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), rows(MATRIX))
 SIXTEENS = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), tests(MATRIX + " launch.block_size=32"), CROWDS)
 mutant("points: no square of z", BY_MATRIX + " void set_staged(", "x * x + y * y + z * z", "x * x + y * y", MATRICES)
-mutant("points: the rest of the last eight is what it was", BY_MATRIX + " RowsByWarps {", "(n + k - 1) / in_eight == (n - 1) / in_eight", "false", MATRICES, CROWDS)
+mutant("points: the rest of the last column8 is what it was", BY_MATRIX + " RowsByWarps {", "(n + k - 1) / in_column8 == (n - 1) / in_column8", "false", MATRICES, CROWDS)
 mutant("points: entry 0 is the corner", BY_MATRIX + " RowsByWarps {", "set_staged(&points[0], nowhere())", "points[0] = Point{0, 0, 0, 0}", MATRICES)
 mutant("most of a warp: of the lane below", BY_MATRIX + " int most_up_to(", "distance < 32", "distance < 2", SIXTEENS)
 REACH = BY_MATRIX + " void reach_of_rows("
@@ -253,19 +253,19 @@ mutant("first beyond both: from the high end on", BOTH_ENDS, "at_begin < low", "
 COLUMNS = BY_MATRIX + " void load_columns("
 mutant("load columns: the first two twice", COLUMNS, "k < 2 ? places.x : places.y", "places.x", MATRICES)
 mutant("load columns: each second one is the one before", COLUMNS, "? 0x4410 : 0x4432", "? 0x4410 : 0x4410", MATRICES)
-EIGHTS = BY_MATRIX + " int list_eights("
-mutant("eights: those of two lines twice", EIGHTS, "begin < end ? max(begin / in_eight, lane == 0 ? behind : before) : last", "begin < end ? begin / in_eight : last", SIXTEENS)
-mutant("eights: the last of a line is left out", EIGHTS, "(end + in_eight - 1) / in_eight", "end / in_eight", SIXTEENS)
-mutant("eights: rows meet themselves", EIGHTS, "*place = of_own + own / in_eight;", "*place = -1;", MATRICES)
-TESTED = BY_MATRIX + " void test_eights("
+EIGHTS = BY_MATRIX + " int list_columns8("
+mutant("columns8: those of two lines twice", EIGHTS, "begin < end ? max(begin / in_column8, lane == 0 ? behind : before) : last", "begin < end ? begin / in_column8 : last", SIXTEENS)
+mutant("columns8: the last of a line is left out", EIGHTS, "(end + in_column8 - 1) / in_column8", "end / in_column8", SIXTEENS)
+mutant("columns8: rows meet themselves", EIGHTS, "*place = of_own + own / in_column8;", "*place = -1;", MATRICES)
+TESTED = BY_MATRIX + " void test_columns8("
 BY_EIGHT = tests(MATRIX + " memory.brick_grid=device")
-mutant("test eights: the second four are the first", TESTED, "next + eights_at_once, others", "next, others", BY_EIGHT)
-mutant("test eights: the third four are the second", TESTED, "next + 2 * eights_at_once, columns", "next + eights_at_once, columns", BY_EIGHT)
-mutant("test eights: always the first eight", TESTED, "left -= 2 * eights_at_once, next += 2 * eights_at_once", "left -= 2 * eights_at_once", BY_EIGHT)
-mutant("test eights: the second four are left out", TESTED, "if (left <= eights_at_once) break;", "if (left <= 2 * eights_at_once) break;", BY_EIGHT)
-mutant("test eights: what is tested for nothing", TESTED, "(eights_of_word - tested) & wanted", "(eights_of_word - tested)", MATRICES)
-mutant("test eights: words that are not full stand too low", TESTED, "= near[side][group] << (eights_of_word - tested)", "= near[side][group]", MATRICES)
-mutant("test eights: another for itself", TESTED, "own & rows.is_own[side][group]", "own & rows.is_own[side][1 - group]", MATRICES)
+mutant("test columns8: the second four are the first", TESTED, "next + columns8_at_once, others", "next, others", BY_EIGHT)
+mutant("test columns8: the third four are the second", TESTED, "next + 2 * columns8_at_once, columns", "next + columns8_at_once, columns", BY_EIGHT)
+mutant("test columns8: always the first column8", TESTED, "left -= 2 * columns8_at_once, next += 2 * columns8_at_once", "left -= 2 * columns8_at_once", BY_EIGHT)
+mutant("test columns8: the second four are left out", TESTED, "if (left <= columns8_at_once) break;", "if (left <= 2 * columns8_at_once) break;", BY_EIGHT)
+mutant("test columns8: what is tested for nothing", TESTED, "(columns8_of_word - tested) & wanted", "(columns8_of_word - tested)", MATRICES)
+mutant("test columns8: words that are not full stand too low", TESTED, "= near[side][group] << (columns8_of_word - tested)", "= near[side][group]", MATRICES)
+mutant("test columns8: another for itself", TESTED, "own & rows.is_own[side][group]", "own & rows.is_own[side][1 - group]", MATRICES)
 TAKEN = BY_MATRIX + " int take("
 mutant("take: the first word again", TAKEN, "stream->next += 1;", "", SIXTEENS)
 mutant("take: though it is not wanted", TAKEN, "__funnelshift_lc(0, is_wanted,", "__funnelshift_lc(0, 1,", SIXTEENS)
@@ -274,7 +274,7 @@ BY_GROUPS = BY_MATRIX + " void store_by_groups("
 mutant("store by groups: lanes on top of each other", BY_GROUPS, "int k = row.before;", "int k = 0;", SIXTEENS)
 DEALT = BY_MATRIX + " Deal deal_row("
 mutant("deal: all rows begin with the same group of banks", DEALT, "group) ^ rotation;", "group);", IN_RANGE)
-mutant("deal: shares rounded down", DEALT, "(row.n + in_eight - 1 - deal.first[group]) / in_eight", "row.n / in_eight", MATRICES)
+mutant("deal: shares rounded down", DEALT, "(row.n + in_column8 - 1 - deal.first[group]) / in_column8", "row.n / in_column8", MATRICES)
 mutant("deal: gaps of all lanes alike", DEALT, "deal.gap = (both - here) & 0xffff;", "deal.gap = 0;", MATRICES)
 mutant("deal: spares of all lanes in one place", DEALT, "deal.spares_before = (both - here) >> 16;", "deal.spares_before = 0;", MATRICES)
 mutant("deal: more spares than there is room for", DEALT, ">> 16;\n    deal.spares_before", "& 0;\n    deal.spares_before", SIXTEENS)
@@ -287,13 +287,13 @@ STORED = BY_MATRIX + " void store_rows("
 mutant("store rows: the first round is one of own entries", STORED, "j < all_own;", "j < max(all_own, 1);", tests(MATRIX + " memory.brick_cells=2"))
 mutant("store rows: own entries by the most of a lane", STORED, "all_own = __reduce_min_sync", "all_own = __reduce_max_sync", SIXTEENS)
 mutant("store rows: own entries of the first row alone", STORED, "least_own = min(", "if (side == 0) least_own = min(", SIXTEENS)
-mutant("store rows: places of the round before", BY_MATRIX + " void store_rounds(", "to[side] += in_eight / CUDA_QUAD * 32 * CUDA_QUAD / 2;", "", SIXTEENS)
+mutant("store rows: places of the round before", BY_MATRIX + " void store_rounds(", "to[side] += in_column8 / CUDA_QUAD * 32 * CUDA_QUAD / 2;", "", SIXTEENS)
 mutant("store rows: the rounds of the first row", STORED, "most = max(most, rows[side].n);", "if (side == 0) most = rows[side].n;", SIXTEENS)
-mutant("store rows: past the capacity", BY_MATRIX + " void store_rounds(", "first + in_eight * j < rows[side].n_stored", "first + in_eight * j < rows[side].n", held(MATRIX))
+mutant("store rows: past the capacity", BY_MATRIX + " void store_rounds(", "first + in_column8 * j < rows[side].n_stored", "first + in_column8 * j < rows[side].n", held(MATRIX))
 SIXTEEN = BY_MATRIX + " void search_at_once("
 mutant("sixteen: rows that are not there", SIXTEEN, "if (r >= n_rows) shared[side].count[0] = shared[side].count[1] = 0;", "", COUNTED)
 mutant("sixteen: the cutoff itself", SIXTEEN, "- a.range_sq", "- 0.8 * a.range_sq", rows(MATRIX))
-mutant("sixteen: words of all but the last", SIXTEEN, "first < n_eights; first += eights_of_word", "first + eights_of_word < n_eights; first += eights_of_word", SIXTEENS)
+mutant("sixteen: words of all but the last", SIXTEEN, "first < n_columns8; first += columns8_of_word", "first + columns8_of_word < n_columns8; first += columns8_of_word", SIXTEENS)
 mutant("search brick: no barrier before its rows are counted", SEARCH_BRICK, "__syncthreads(); /* all rows", "/* all rows", CROWDS, race(MATRIX))
 MATRIX_ROWS = BY_MATRIX + " RowsByWarps {"
 mutant("matrix rows: one round", MATRIX_ROWS, "first < n_rows; first", "first < min(n_rows, rows_of_round); first", SIXTEENS)

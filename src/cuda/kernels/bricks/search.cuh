@@ -77,21 +77,21 @@ __device__ inline void append_found(Found *found, BrickRow *row) {
 }
 
 /* Which of the n staged atoms from `first` on, up to 32, are in range: bit k for the atom first + k. Only the test, alike for all
- * lanes: the work after it differs from lane to lane. Whole eights are tested, so up to seven atoms after
+ * lanes: the work after it differs from lane to lane. Whole columns8 (tiles of 8 atoms) are tested, so up to seven atoms after
  * the last are read as well: there is room for them. */
 __device__ inline unsigned near_mask(const CudaArguments &a, const Atom *atoms, const Vec3<Pair> &place, int first,
                                      int n) {
     unsigned mask = 0;
     for (int k = 0; k < n; k += 8) {
-        unsigned eight = 0;
+        unsigned column8 = 0;
 #pragma unroll
         for (int bit = 0; bit < 8; bit++) {
             const Vec3<Pair> &other = atoms[first + k + bit].v;
             const Vec3<Pair> d = {place.x - other.x, place.y - other.y,
                                   MD_DIMENSION == 3 ? place.z - other.z : Pair(0)};
-            if (squared(d) < (Pair)a.range_sq) eight |= 1u << bit;
+            if (squared(d) < (Pair)a.range_sq) column8 |= 1u << bit;
         }
-        mask |= eight << k;
+        mask |= column8 << k;
     }
     return n < 32 ? mask & ((1u << n) - 1) : mask;
 }
