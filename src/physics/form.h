@@ -12,7 +12,7 @@
  * (MD_EXP and MD_POW are exponential and power of every kind of number; a constant is a whole number, or stands in p: registers of
  * lanes know no other)
  * and under MD_FORM_HOST, in double precision on the host,
- *   md_form_parameters(words, p): none of them 0, what a form does not use is 1
+ *   md_form_parameters(words, p): none of p may be 0 (sums are divided by p[0], and checks scale by the others); unused ones are 1
  *   md_form_minimum(words): the distance of the minimum; 0: there is none
  *   md_form_shape(p, r)             U and its derivatives, for the verification.
  *

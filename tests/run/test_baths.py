@@ -108,7 +108,7 @@ def test_flat(checks, folder):
 def test_extremes(checks, folder):
     """Relaxation times far below and far above the steps of the thermostat, and very few atoms: velocities may turn round."""
     few = {"system": {"cells": 2, "density": 0.1, "temperature": 0.5}}
-    for bath, relaxation in [(bath, relaxation) for bath in ("csvr", "langevin") for relaxation in ("1e-6", "1e-300", "0.01", "1e12", "1e300")]:
+    for bath, relaxation in [(bath, relaxation) for bath in BATHS if "relaxation" in BATHS[bath] for relaxation in ("1e-6", "1e-300", "0.01", "1e12", "1e300")]:
         done = program.run(deck(folder, "b", bath, run={"steps": 300}, **few), f"ensemble.relaxation={relaxation}", "output.frames_every=0", folder=folder)
         checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{bath}, {relaxation}: {done.last_lines()}")
         rows = {name: np.array(column) for name, column in done.json()["thermo"].items() if name in ("total_energy", "conserved_energy")}

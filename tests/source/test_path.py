@@ -61,9 +61,9 @@ def count_lines(folder):
 
 def test_all(checks, folder):
     lines, elementary = count_lines(SOURCE / "src")
-    checks.that(20_000 < lines <= MOST_LINES, f"src/ has {lines} lines, and {MOST_LINES} are allowed")
+    checks.that(20_000 < lines <= MOST_LINES, f"src/ has {lines} lines, and MOST_LINES of this file allows {MOST_LINES}: raise it only for what is worth it")
     checks.that(2_000 < elementary <= MOST_ELEMENTARY,
-                f"the elementary kernels have {elementary} lines, and {MOST_ELEMENTARY} are allowed")
+                f"the elementary kernels have {elementary} lines, and MOST_ELEMENTARY of this file allows {MOST_ELEMENTARY}")
     (Path(folder) / "kernels").mkdir()
     (Path(folder) / "kernels/a.cu").write_text("\n" * 7)
     (Path(folder) / "b.h").write_text("\n" * 4)
