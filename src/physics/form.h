@@ -1,11 +1,11 @@
-/* Pair potentials: what a form gives, and one pair of types made of it.
+/* Pair potentials: the functions of a form, and the pair of types made from it.
  *
  * A form is a row of forms.def and a file in forms/, which is compiled for float, double, registers of lanes and CUDA. It has, with
  * p the numbers that md_form_parameters makes of the words of a deck,
  *   md_form_over_r(p, 1/r^2, 1/r, r) force over distance, -U'/r, in units of p[0]: a factor that all pairs have in common waits until
  *                                   they are added up
  *   md_form_energy(p, 1/r^2, 1/r, r) U. It shares no product with the force: a compiler would compute that once and round it, where
- *                                   kernels of forces alone fuse it with the operation that follows, and forces would differ between
+ *                                   kernels of forces only fuse it with the operation that follows, and forces would differ between
  *                                   kernels with energies and without
  *   MD_FORM_COPIES                  1: the cpu has compiled copies for each memory.layout and force.arithmetic, which take a second
  *                                   each to compile; 0: these are asked for at run time
@@ -54,7 +54,7 @@ typedef struct MdPair_d {
 } MdPair_d;
 
 #ifndef __CUDACC_RTC__ /* the host makes them */
-/* U, U' and U'' at a distance, and the sums of the sizes of their terms, which bound what rounding does. */
+/* U, U' and U'' at a distance, and the sums of the sizes of their terms, which bound the rounding errors. */
 typedef struct MdShape {
     double u, du, ddu, size_u, size_du, size_ddu;
 } MdShape;
@@ -91,8 +91,8 @@ double md_pair_scale(const MdForm *form, const MdPair_d *pair);
  * truncated; if not, r is a distance where they do not. */
 bool md_pair_is_consistent(const MdForm *form, const MdPair_d *pair, double *r);
 
-/* What one particle per volume, evenly spread beyond the cutoff, adds to the energy of an atom and, times the density once more,
- * to the pressure: the integrals of U and of -r U' / D over half of its pairs (Allen, Tildesley, section 2.8). Of U as it stands,
+/* Tail corrections for density 1: particles spread evenly beyond the cutoff add this to the energy of an atom and, times the
+ * density once more, to the pressure: the integrals of U and of -r U' / D over half of its pairs (Allen, Tildesley, section 2.8). For U
  * without a shift. */
 typedef struct MdTail {
     double energy, pressure;
