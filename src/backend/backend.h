@@ -1,6 +1,6 @@
 /* The whole contract of a backend: a table of operations on a context. The integrator, the output and the verification
- * know nothing else. Particles live in the backend, in whatever order and precision it keeps; everything that crosses
- * this border goes by id.
+ * use nothing else. Particles are in the backend, in its own order and precision; outside of it they are in the order
+ * of ids.
  *
  * Operations return MD_OK or put a message into the errors given at creation. */
 #ifndef MD_BACKEND_BACKEND_H
@@ -64,7 +64,7 @@ typedef struct MdFault {
 /* Quantities of a frame, as bits. */
 enum { MD_FRAME_POSITION = 1, MD_FRAME_VELOCITY = 2, MD_FRAME_FORCE = 4, MD_FRAME_IMAGE = 8 };
 
-/* What a request has brought to its slot of the ring (ring.h). */
+/* The result of a request in its slot of the ring (ring.h). */
 typedef struct MdOutput {
     bool arrived;  /* false: a fault came before, and nothing ever will */
     MdSums sums;   /* as sum gives them */
@@ -106,7 +106,7 @@ typedef struct MdCompilation {
 
 enum { MD_MAX_STAGES = 12, MD_MAX_KERNELS = 64, MD_MAX_CHOICES = 24 };
 
-/* What an `auto` became. */
+/* The choice for an `auto`. */
 typedef struct MdChoice {
     char option[40], value[24]; /* `force.kernel`, `list-split` */
     char reason[256];
@@ -125,7 +125,7 @@ typedef struct MdCounters {
     int64_t list_entries, list_bytes; /* that the force kernel reads */
 } MdCounters;
 
-/* What one of several processes has of a run, and what it takes to work with the others. Zeros where there is one process. */
+/* The share of one of several processes in a run, and the time of its messages. Zeros for one process. */
 typedef struct MdRankStatistics {
     int64_t n_atoms, n_halo; /* own atoms, and copies of those of others: as of the last list */
     int64_t n_migrated;      /* atoms that it has sent to another process since the start */
@@ -139,7 +139,7 @@ typedef struct MdStatistics {
     int64_t n_late_rebuilds;   /* found a displacement above half the skin: pairs may have been missed before */
     int64_t n_overflows;       /* times that the list had to grow */
     double overflow_seconds;   /* of this process, host clock: to make room, as far as no stage has it */
-    int64_t n_grid_barriers;   /* batches that used the barrier of the grid in place of launch.barrier = local */
+    int64_t n_grid_barriers;   /* batches that used the barrier of the grid instead of launch.barrier = local */
     int64_t n_rolled_back;     /* batches that rolled back: the list was too old earlier than speculated (step.cu) */
     int64_t capacity;          /* entries a row has room for; 0: there is no list */
     double neighbors_per_atom; /* mean row length at the last build, each pair counted in both rows; NaN: no list */
@@ -149,7 +149,7 @@ typedef struct MdStatistics {
     int n_kernels;
     MdKernelUse kernels[MD_MAX_KERNELS];
     MdCompilation compilation;
-    MdChoices choices; /* those that were made after resolve: of sizes that the compiled kernels decide */
+    MdChoices choices;                 /* choices made after resolve: of sizes that depend on the compiled kernels */
     uint64_t host_bytes, device_bytes; /* held by the context's own arrays */
     MdRankStatistics rank;
 } MdStatistics;
@@ -165,8 +165,8 @@ typedef struct MdBackendOps {
      * to errors. */
     bool (*describe)(const MdConfig *config, int number, MdDescription *description, MdErrors *errors);
 
-    /* Turns every `auto` of a switch into what will run, in config, and says why in choices (added to what is there; may
-     * be NULL). Then checks all switches (md_variants_check, and what the machine itself forbids) for this system.
+    /* Turns every `auto` of a switch into its value, in config, and adds the reason to choices (may
+     * be NULL). Then checks all switches (md_variants_check, and the limits of the machine) for this system.
      * Deterministic: the same system on the same machine gets the same answer. Allocates nothing that stays. */
     MdStatus (*resolve)(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
 
@@ -189,12 +189,12 @@ typedef struct MdBackendOps {
     /* Makes n_steps steps of velocity Verlet from first_step on, each: v += f/m dt/2; x += v dt; update_neighbors;
      * compute_forces; v += f/m dt/2. with_energy: energy and virial too, in the last of them. Remembers the first particle that
      * moves further than md_fault_distance or not to a finite place; steps after that are not made, or mean nothing. On a GPU the
-     * steps are issued on return, and not all done: whatever asks for sums or particles waits for them (finish). */
+     * steps are issued on return, and not all done: operations that return sums or particles wait for them (finish). */
     MdStatus (*advance)(void *context, int64_t first_step, int64_t n_steps, bool with_energy);
     /* Builds the list if there is none, or if the rule of neighbor.rebuild says so at this step. Wraps positions at a
      * build and counts images. */
     MdStatus (*update_neighbors)(void *context, int64_t step);
-    /* Builds the list anew, as update_neighbors does when it is due: for timing. Invalidates the forces until
+    /* Builds the list again, as update_neighbors does when it is due: for timing. Invalidates the forces until
      * compute_forces. */
     MdStatus (*rebuild)(void *context);
     /* Forces; with_energy: energy and virial too, for the next sums. (With force.energy = every-step always.) */
@@ -208,19 +208,19 @@ typedef struct MdBackendOps {
     /* md_noise_collide for each atom; in 2-D the velocities along z stay. */
     MdStatus (*collide)(void *context, const MdCollisions *collisions);
     /* Particles by id, into host memory; of several processes each gets those of its block of ids (md_comm_block_begin), and numbers
-     * that are NaN for an id that nobody has. Waits for the device. Collective. */
+     * that are NaN for an id that no process has. Waits for the device. Collective. */
     MdStatus (*gather)(void *context, MdFrame *frame);
     /* Bytes that output_create will take, beyond those of create. */
     MdMemory (*output_estimate)(const MdConfig *config, const MdSystemPlan *plan, const MdRingSpec *spec);
-    /* Makes what the slots of the ring and its frame buffers are here, once; destroy frees it. What does not fit is an input
+    /* Allocates the slots of the ring and its frame buffers, once; destroy frees them. Too little memory is an input
      * error. ring: the caller's; must live as long as there are steps. */
     MdStatus (*output_create)(void *context, MdRing *ring);
-    /* The producer: issues what fills the slot of a request by the particles as they are now, at the end of a step with energy.
+    /* The producer: issues the work that fills the slot of a request from the current particles, at the end of a step with energy.
      * Does not wait for the device, unless the memory of the slot forces it to (output.host_memory = pageable). Calls md_ring_begin
-     * before and md_ring_end behind that (ring.h); where it fails it has called neither. */
+     * before and md_ring_end after that (ring.h); if it fails it has called neither. */
     MdStatus (*output_begin)(void *context, const MdOutputRequest *request);
-    /* The consumer, in the order of output_begin, each once: waits until the slot is its own (WRITING), and says what is in it.
-     * This is the one operation that another thread may call while the steps go on. */
+    /* The consumer, in the order of output_begin, each once: waits until the slot is its own (WRITING), and returns its content.
+     * Only this operation may be called by another thread while the steps go on. */
     MdStatus (*output_wait)(void *context, const MdOutputRequest *request, MdOutput *output);
     /* The producer: on return output_wait gives everything that was asked for without its further help; it may so wait for the
      * consumer. Waits for the device. */
@@ -229,7 +229,7 @@ typedef struct MdBackendOps {
     MdStatus (*save)(void *context, MdState *state);
     /* The same into a context that has just been created. With state->same_list the step after state->step can follow, and
      * with deterministic switches every bit from then on is that of the context that was saved; else list and forces are
-     * still to be made (md_verlet_start). check_list: whether it would refuse what is kept of the list. */
+     * still to be made (md_verlet_start). check_list: whether it would refuse the saved data of the list. */
     MdStatus (*load)(void *context, MdState *state);
     MdStatus (*check_list)(const MdConfig *config, const MdSystemPlan *plan, MdState *state);
     /* The list as it stands (cutoff plus skin as built), by id, each pair in the rows where it is stored; free with
@@ -244,12 +244,12 @@ typedef struct MdBackendOps {
     MdStatus (*finish)(void *context);
     /* Of several processes: collective. */
     void (*statistics)(void *context, MdStatistics *statistics);
-    /* From now on times every call of a stage and records it on tracks of trace, and where the host waits for the device.
-     * With NULL that ends: waits for what is under way, so that the tracks are complete. */
+    /* From now on times every call of a stage and records it on tracks of trace, and the host's waits for the device.
+     * With NULL that ends: waits for pending work, so that the tracks are complete. */
     void (*trace)(void *context, MdTrace *trace);
 
     MdVariantTable (*variants)(void);
-    /* Versions of what it stands on, for --version and the provenance; empty when there is nothing to say. Returns
+    /* Versions of its libraries, for --version and the provenance; empty if it has none. Returns
      * buffer. */
     const char *(*libraries)(char *buffer, size_t size);
 } MdBackendOps;
@@ -262,7 +262,7 @@ static inline double md_fault_distance(const MdConfig *config, const MdPotential
     return fmax(0.25 * potential->cutoff_max, 0.5 * config->neighbor_skin);
 }
 
-/* For resolve: force.arithmetic = auto where division is slow, as on a GPU: fast but for pairs in double. */
+/* For resolve: force.arithmetic = auto where division is slow, as on a GPU: fast except for pairs in double. */
 void md_resolve_arithmetic(MdConfig *config, MdChoices *choices);
 
 /* For resolve: memory.sort = auto becomes this order, for this reason. */
@@ -275,7 +275,7 @@ void md_resolve_predict(MdConfig *config, MdChoices *choices);
  * watched; less where the box has no room for it. */
 void md_resolve_skin(MdConfig *config, const MdSystemPlan *plan, double fastest, MdChoices *choices);
 
-/* For resolve: records what option became; reason is a printf format. */
+/* For resolve: records the choice for option; reason is a printf format. */
 void md_choices_add(MdChoices *choices, const char *option, const char *value, const char *reason, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -287,7 +287,7 @@ void md_stage_extend(MdStageTime *stage);
 /* Bytes of these quantities (MD_FRAME_*) of all particles, as MdFrame holds them. */
 uint64_t md_frame_bytes(int64_t n_atoms, unsigned quantities, int precision);
 
-/* What happened between two readings: counts and times of after less those of before. */
+/* The difference of two readings: counts and times of after minus those of before. */
 void md_statistics_subtract(MdStatistics *after, const MdStatistics *before);
 
 #endif

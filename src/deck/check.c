@@ -1,4 +1,4 @@
-/* Cross checks: what no single option shows. Those of the particles and the potential need the box and the coordinates
+/* Cross checks of several options. Those of the particles and the potential need the box and the coordinates
  * and are in system/. */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 typedef struct Need {
     int option, other;
     unsigned values; /* bit v: choice v of the other serves; of a number, bit 1: any above 0 */
-    int also;        /* a number that serves in its place when it is above 0; the other itself where there is none */
+    int also;        /* a number that is an alternative if it is above 0; else `other` itself */
 } Need;
 
 #define NEED(option, other, values)                                                                                    \
@@ -23,7 +23,7 @@ typedef struct Need {
     (BIT(MD_START_SQUARE) | BIT(MD_START_HEXAGONAL) | BIT(MD_START_SC) | BIT(MD_START_BCC) | BIT(MD_START_FCC))
 #define ABOVE_ZERO BIT(1)
 /* What auto may become counts as what it is. Rows: a list with a row for each atom, as the switches of the list say; a
- * cluster kernel keeps pairs of clusters and a brick kernel rows in a form of its own, which are searched for as well. */
+ * cluster kernel keeps pairs of clusters and a brick kernel rows in another form, which are searched for as well. */
 #define ROWS       (BIT(MD_KERNEL_LIST) | BIT(MD_KERNEL_LIST_SPLIT) | BIT(MD_KERNEL_AUTO))
 #define SPLIT      (BIT(MD_KERNEL_LIST_SPLIT) | BIT(MD_KERNEL_AUTO))
 #define SHARED     (SPLIT | BIT(MD_KERNEL_BRICK)) /* rows that several threads may share */
@@ -165,7 +165,7 @@ static void check_need(MdDeck *deck, const Need *need, MdErrors *errors) {
         return;
     }
     char *needed = describe_need(need), *found = md_deck_value_text(deck, need->other);
-    const bool is_open = strcmp(found, "auto") == 0; /* even if it would become what is needed */
+    const bool is_open = strcmp(found, "auto") == 0; /* even if it would become the needed value */
     md_fail(errors, MD_ERROR_INPUT, "%s: %s: has no effect: it needs %s%s, but %s is %s (%s)%s",
             md_deck_origin(deck, need->option), md_option_name(need->option), needed, is_open ? " by name" : "",
             md_option_name(need->other), found, md_deck_origin(deck, need->other),
@@ -191,7 +191,7 @@ static void check_images(const MdDeck *deck, MdErrors *errors) {
                 md_deck_origin(deck, MD_OPTION_output_unwrapped), md_deck_origin(deck, MD_OPTION_output_images_every));
 }
 
-/* The compiler raises a smaller cap to this, with a warning that nobody would see. */
+/* The compiler raises a smaller cap to this, with a warning that is not shown. */
 enum { LEAST_REGISTERS = 24 };
 
 static void check_registers(const MdDeck *deck, MdErrors *errors) {

@@ -123,7 +123,7 @@ MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, 
     MdStatus status = ops->sum(context, &sums);
     if (status != MD_OK) return status;
     const double kinetic = inner_kinetic(thermostat, &sums), wanted = energy_at(thermostat, step);
-    /* What blew up is stopped by its fault, not by this. */
+    /* A run that blew up is stopped by its fault, not here. */
     if (!isfinite(kinetic) || (!thermostat->by_atom && !is_motion(thermostat, kinetic, wanted))) return MD_OK;
     const MdBathCall call = {.kinetic = kinetic,
                              .temperature = target_at(thermostat, step),

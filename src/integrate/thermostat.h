@@ -1,10 +1,10 @@
 /* A thermostat: when it acts, and how the velocities change. The bath says by how much (physics/bath.h). Its target temperature may
  * ramp.
  *
- * It scales about the mean velocity, so that the total momentum stays what it is: the temperature is that of the motion
+ * It scales about the mean velocity, so that the total momentum does not change: the temperature is that of the motion
  * without it, and scaling all of it would turn heat into a drift of the whole system (Harvey, Tan, Cheatham, J. Comput. Chem.
  * 19, 726 (1998)). Collisions of single atoms change the momentum. They act on velocities to which the motion of the centre of mass
- * at the target temperature is added, drawn anew each time, and afterwards the total momentum is set to what it was: so the other
+ * at the target temperature is added, drawn anew each time, and afterwards the total momentum is reset: so the other
  * D (N - 1) degrees of freedom are canonical, for any N. It keeps account of the energy it puts in, so that energy conservation can be
  * judged in a heated run as well. */
 #ifndef MD_INTEGRATE_THERMOSTAT_H
@@ -15,13 +15,13 @@
 #include "physics/bath.h"
 
 typedef struct MdThermostat {
-    MdBath *bath;             /* NULL: none */
-    bool by_atom;             /* MD_BATH_BY_ATOM */
+    MdBath *bath; /* NULL: none */
+    bool by_atom; /* MD_BATH_BY_ATOM */
     int dimension;
     double from, to;          /* target temperature at step 0 and at last_step, epsilon/k */
     int64_t every, last_step; /* steps between actions; none after last_step */
     double elapsed;           /* time between actions, in relaxation times */
-    double noise;             /* share of the wanted speeds that rounding alone makes of forces that cancel */
+    double noise;             /* share of the target speeds that only rounding of cancelling forces makes */
     double degrees, mass;     /* of freedom; of all particles */
     double heat;              /* energy put in so far, epsilon, all particles */
     uint64_t key;             /* of its random numbers */
@@ -33,9 +33,9 @@ MdThermostat md_thermostat_make(const MdConfig *config, const MdSystemPlan *plan
 /* Before it is applied: the masses of the particles, of all processes, each of which calls it. */
 void md_thermostat_weigh(MdThermostat *thermostat, const MdSystem *system);
 
-/* Whether the velocities can be scaled to what is wanted after step and up to last_step: not where there is no motion, or no
- * more than rounding makes, and some is wanted. kinetic: energy of the motion without that of the whole. An input error, with
- * what the deck says. */
+/* Whether the velocities can be scaled to the targets after step and up to last_step: not if there is no motion, or only that
+ * of rounding, and the target is above 0. kinetic: energy of the motion without that of the whole. An input error, with
+ * the values of the deck. */
 MdStatus md_thermostat_check(const MdThermostat *thermostat, double kinetic, int64_t step, const MdDeck *deck,
                              MdErrors *errors);
 

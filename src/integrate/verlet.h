@@ -4,7 +4,7 @@
 
 #include "backend/backend.h"
 
-/* List and forces at the places as they are: what the first step starts from. with_energy as in compute_forces. */
+/* List and forces at the current positions: the start of the first step. with_energy as in compute_forces. */
 MdStatus md_verlet_start(const MdBackendOps *ops, void *context, bool with_energy);
 
 #endif

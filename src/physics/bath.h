@@ -1,9 +1,9 @@
-/* Thermostats: what one is given, and what it returns.
+/* Thermostats: their arguments and results.
  *
  * A bath is a row of baths.def and a file in baths/ with one function, md_bath_<file>, which is called at each step at which the
  * thermostat acts. There are two kinds:
  *   without MD_BATH_BY_ATOM  it returns the new kinetic energy, and the factor of all velocities;
- *   with MD_BATH_BY_ATOM     it returns how atoms collide with the heat bath, each with random numbers of its own (noise.h).
+ *   with MD_BATH_BY_ATOM     it returns how atoms collide with the heat bath, each with its own random numbers (noise.h).
  * A bath has no state: random numbers follow from key and step, so that a run that is resumed, or has more ranks, draws the same.
  * integrate/thermostat.c changes the velocities, keeps the total momentum and adds up the heat. */
 #ifndef MD_PHYSICS_BATH_H

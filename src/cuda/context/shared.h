@@ -1,5 +1,5 @@
-/* What the host and the kernels of the cuda backend share: plain structures, read as C11 by one and as CUDA C by the
- * other. Every kernel takes one CudaArguments by value; what differs from call to call is at its end. */
+/* Shared by the host and the kernels of the cuda backend: plain structures, read as C11 by one and as CUDA C by the
+ * other. Every kernel takes one CudaArguments by value; members that differ from call to call are at its end. */
 #ifndef MD_CUDA_SHARED_H
 #define MD_CUDA_SHARED_H
 
@@ -7,15 +7,15 @@
 
 #include "physics/noise.h"
 
-/* Numbers of three components, in the layout that memory.layout says:
+/* Numbers of three components, in the layout of memory.layout:
  *   aos   part[0]: packed xyz, [n][3]
  *   soa   part[0..2]: one array a component, [n]
- *   vec4  part[0]: aligned vectors of four, [n][4]; what the fourth is stands at each array */
+ *   vec4  part[0]: aligned vectors of four, [n][4]; each array says what the fourth is */
 typedef struct CudaVectors {
     void *part[3];
 } CudaVectors;
 
-/* What travels with a particle but takes part in no formula: read at rebuilds and for output only. */
+/* Data of a particle that take part in no formula: read only at rebuilds and for output. */
 typedef struct CudaTag {
 #ifdef __cplusplus
     alignas(16)
@@ -57,8 +57,8 @@ enum { CUDA_SIDES = 27 };
 /* parallel.transport = direct: ranks of a node, at most. */
 enum { CUDA_MOST_PEERS = 64 };
 
-/* Several processes: what any rank has found at a list: no room for an atom or a copy, so that nothing was sorted; none for an entry; there
- * may be none for an atom at the next list; a fault; a block that needs barriers of the grid. */
+/* Several processes: the result of any rank at a list: no room for an atom or a copy, so that nothing was sorted; none for an entry; perhaps
+ * none for an atom at the next list; a fault; a block that needs barriers of the grid. */
 enum {
     CUDA_LIST_LACKS_ROOM = 1,
     CUDA_LIST_FULL = 2,
@@ -74,28 +74,28 @@ enum { CUDA_ROOM_UNIT = 16, CUDA_LEAST_MIGRANTS = 128 };
 
 #define CUDA_ATOM_ROW_BYTES(pair_size) (8 * (pair_size) + sizeof(CudaTag))
 
-/* What differs from list to list, in device memory: kernels keep their arguments. With direct and nccl kernels count all
- * of it where there is room; elsewhere the host does. */
+/* Data that differ from list to list, in device memory: kernels keep their arguments. With direct and nccl kernels count all
+ * of it if there is room; otherwise the host does. */
 typedef struct CudaHaloTable {
-    int32_t n_own, n_stored;   /* atoms of the domain, and with the copies behind them */
-    int32_t n_slots, n_sorted; /* the same before they are sorted: places in memory, some of which are free */
+    int32_t n_own, n_stored;   /* atoms of the domain, and with the copies after them */
+    int32_t n_slots, n_sorted; /* the same before they are sorted: slots in memory, some of which are free */
     /* atoms that other ranks own now, and that a side has copies of: zero between two lists */
     int32_t n_leaving, n_border[CUDA_SIDES];
     int32_t lacks_room;    /* lists by kernels: for an atom or a copy, with any rank (direct), with this one (nccl) */
     int32_t needs_barrier; /* launch.persistent: some rank has a block that cannot do without, see needs_grid_barrier */
     int32_t out[CUDA_SIDES + 1]; /* first atom for each side, in what is sent; all of them */
-    int32_t in[CUDA_SIDES + 1];  /* first copy from each side, behind the own atoms; all of them */
+    int32_t in[CUDA_SIDES + 1];  /* first copy from each side, after the own atoms; all of them */
     int32_t row_in[CUDA_SIDES];  /* where the rows of these are received, */
     int32_t n_rows;              /* and how many there is room for */
     /* parallel.transport = direct, in the memory of the rank on a side: where it receives rows, and how many it has room for there; its
-     * first copy among its positions, whose second copy is so far behind */
+     * first copy among its positions, and the offset of their second copy */
     int32_t row_to[CUDA_SIDES], row_most[CUDA_SIDES], to[CUDA_SIDES], stride_of[CUDA_SIDES];
-    /* parallel.transport = nccl: first place for each side in what is sent, and from each in what is received, with room for more than
-     * there is: a message has the length of its room, which the host knows */
+    /* parallel.transport = nccl: first entry for each side in sent arrays, and from each in received ones, with spare
+     * room: a message has the length of its room, which the host knows */
     int32_t room_out[CUDA_SIDES + 1], room_in[CUDA_SIDES + 1];
     int32_t n_migrants[CUDA_SIDES]; /* atoms that leave to each side; zero between two lists */
     int32_t n_migrants_in[CUDA_SIDES], n_copies_in[CUDA_SIDES]; /* atoms and copies that come from there */
-    uint32_t found[CUDA_LIST_BITS]; /* what any rank has found: CUDA_LIST_..., a word each */
+    uint32_t found[CUDA_LIST_BITS]; /* the results of all ranks: CUDA_LIST_..., a word each */
 } CudaHaloTable;
 
 /* Of a frame: the quantities, by the bits of MD_FRAME_..., and with several processes the ids of the rows. */
@@ -103,9 +103,9 @@ enum { CUDA_N_QUANTITIES = 4, CUDA_FRAME_IDS = CUDA_N_QUANTITIES, CUDA_FRAME_COL
 
 enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
 
-/* With device-check: what blocks of a queue, or of the resident kernel with launch.barrier = local (a fault only), share before a
- * grid-wide synchronisation. Zero, or all bits set, between launches, but for what a fault leaves, and
- * with several processes for the check of the last launch. */
+/* With device-check: data shared by blocks of a queue, or of the resident kernel with launch.barrier = local (a fault only), before a
+ * grid-wide synchronisation. Zero, or all bits set, between launches, except after a fault, and
+ * with several processes except the check of the last launch. */
 typedef struct CudaQueueCheck {
     unsigned stop; /* the first pass for which the list is too old; all bits set: none */
     unsigned far;  /* float bits: the largest squared displacement by the last pass, if that is too large */
@@ -114,17 +114,17 @@ typedef struct CudaQueueCheck {
     unsigned long long fault_step;            /* that of CudaDeviceStatus, if it is not of a step that is replayed */
 } CudaQueueCheck;
 
-/* parallel.transport = direct: what other GPUs write into. */
+/* parallel.transport = direct: memory that other GPUs write into. */
 typedef struct CudaMailbox {
     unsigned long long words[2][CUDA_MOST_PEERS]; /* [turn][rank], kernels/gpu_barrier.cuh */
     int32_t n_copies[CUDA_SIDES];                 /* that come from each side */
     int32_t to[CUDA_SIDES], stride[CUDA_SIDES]; /* where the rank on each side has those that it gets: CudaHaloTable */
-    uint32_t n_atoms;                           /* that come: rows of the inbox behind it */
+    uint32_t n_atoms;                           /* that come: rows of the inbox after it */
     int32_t n_rows[CUDA_MOST_PEERS];            /* that each rank has packed for a frame: all are told */
-    CudaQueueCheck check[2];                    /* launch.passes = queue: in turn, CudaPeers.turn; but for the fault */
+    CudaQueueCheck check[2];                    /* launch.passes = queue: in turn, CudaPeers.turn; without the fault */
 } CudaMailbox;
 
-enum { CUDA_MAILBOX_BYTES = 4096 }; /* the inbox behind it is aligned */
+enum { CUDA_MAILBOX_BYTES = 4096 }; /* the inbox after it is aligned */
 
 /* The same, as this GPU has it mapped. */
 typedef struct CudaPeers {
@@ -134,10 +134,11 @@ typedef struct CudaPeers {
     void *position[CUDA_SIDES];            /* its positions, */
     unsigned *done[CUDA_SIDES];            /* launch.passes = queue: steps of its bricks and of those around them, */
     int32_t rank[CUDA_SIDES];              /* and which one that is */
-    void *frame[CUDA_MOST_PEERS][CUDA_FRAME_COLUMNS]; /* what each packs for a frame, if this rank writes some of it */
-    unsigned epoch;                                   /* barriers so far */
-    unsigned turn;                                    /* which check the next queue has */
-    unsigned n_blocks;                                /* that are through with a kernel; 0 between two of them */
+    void *frame[CUDA_MOST_PEERS]
+               [CUDA_FRAME_COLUMNS]; /* the packed rows of each for a frame, if this rank writes some of them */
+    unsigned epoch;                  /* barriers so far */
+    unsigned turn;                   /* which check the next queue has */
+    unsigned n_blocks;               /* that are through with a kernel; 0 between two of them */
 } CudaPeers;
 
 /* A copy of an atom at the border: its number among those of the side, in the lowest bits; whether the atom has another one; and the
@@ -158,12 +159,12 @@ typedef struct CudaDomain {
     int32_t place_of_side[CUDA_SIDES]; /* of its first halo cell in the order of memory */
     CudaHaloTable *table;
     void *rows;           /* [row_room] AtomRow of kernels/domain.cuh: atoms and copies on their way */
-    void *rows_in;        /* [row_room] and those that have come */
+    void *rows_in;        /* [row_room] and the received ones */
     int32_t *leaving;     /* [room] atoms that leave */
     int32_t *destination; /* [row_room] and the ranks that they go to */
     int32_t *out;         /* [row_room] atoms that others have copies of, side by side */
     int32_t *out_cell;    /* [cells of the halo] of a border cell the first of its atoms among those of its side */
-    void *sent;           /* [row_room] their places on the way */
+    void *sent;           /* [row_room] their positions in messages */
     /* launch.passes = queue, launch.persistent: the first copy of an own atom, and of each copy the next one of the same atom, in the
      * order of out */
     CudaCopy *first_copy; /* [room] */
@@ -180,13 +181,13 @@ typedef struct CudaDomain {
     int32_t n_ranks;
     int32_t n_rooms; /* parallel.transport = nccl: how often rooms of messages have changed: graphs end with them */
     CudaPeers *peers;
-    long long patience_ns; /* how long a kernel waits for a word or a place */
+    long long patience_ns; /* how long a kernel waits for a word or a position */
 } CudaDomain;
 
 /* force.kernel = brick. A block of threads takes a brick, and stages its atoms and those in range of it in shared
  * memory, each as the image that is near, in lines of cells along x. */
 typedef struct CudaBrick {
-    double origin[3];   /* what staged positions are measured from */
+    double origin[3];   /* the origin of staged positions */
     float origin_f[3];  /* the same in single precision, for pairs that are */
     int64_t source;     /* of its atoms, the first in CudaBricks.source */
     int64_t slice;      /* of its rows, the first in the list: see kernels/bricks/tile.cuh */
@@ -205,16 +206,16 @@ typedef struct CudaBricks {
     uint8_t *image;   /* [source_capacity] and its image: see kernels/bricks/tile.cuh; with has_images */
     int64_t source_capacity, slice_capacity;
     int32_t capacity;               /* atoms that a block has room for */
-    int32_t cell_bytes, warp_bytes; /* of the tables that the search has behind them: of cells, of each warp */
+    int32_t cell_bytes, warp_bytes; /* of the tables that the search has after them: of cells, of each warp */
 } CudaBricks;
 
 /* launch.passes = queue: kernels/batches/step_queue.cuh */
 typedef struct CudaQueue {
     unsigned *counts; /* [2] that are taken; blocks that are through: zero but in a launch */
-    /* [bricks] at each place in space, x fastest: the step up to whose drift its atoms have come. With several processes among
+    /* [bricks] by position in space, x fastest: the step up to whose drift its atoms have come. With several processes among
      * those of the bricks around, which their ranks write: kernels/batches/queue_border.cuh */
     unsigned *done;
-    int32_t *brick; /* [bricks] at each place: the brick there, in CudaBricks.table */
+    int32_t *brick; /* [bricks] by position in space: the brick there, in CudaBricks.table */
     CudaQueueCheck *check;
 } CudaQueue;
 
@@ -227,14 +228,14 @@ typedef struct CudaList {
     int32_t n_rows; /* of atoms, or of clusters of atoms */
 } CudaList;
 
-/* What kernels find out and the host reads. Zeroed before each build; what many may tell of grows by an integer atomicMax or
+/* Results of kernels for the host. Zeroed before each build; results of many threads grow by an integer atomicMax or
  * atomicAdd. */
 typedef struct CudaMeasures {
     unsigned long long entries; /* of the list */
-    unsigned moved_sq;          /* float bits: largest squared displacement from the places of the build */
+    unsigned moved_sq;          /* float bits: largest squared displacement from the positions of the build */
     /* launch.fuse = step: the same at every other step, which is measured while the other is read. */
     unsigned moved_sq_odd;
-    unsigned stopped_in; /* launch.passes = queue: 1 + the copy with what a device that stops has made; 0: it goes on */
+    unsigned stopped_in; /* launch.passes = queue: 1 + the copy with the state of a device that stops; 0: it goes on */
     int32_t largest_count;      /* of a row */
     unsigned high[3], low[3];   /* float keys (common.cuh) of the largest x, and of the largest -x */
     int32_t staged;             /* force.kernel = brick: atoms of the fullest block, */
@@ -244,29 +245,29 @@ typedef struct CudaMeasures {
     int32_t rows, sides_without_halo;
 } CudaMeasures;
 
-/* Why the device has stopped: with device-check the list is too old for the forces of this step; what the last search
- * found has no room. */
+/* Why the device has stopped: with device-check the list is too old for the forces of this step; the last search
+ * found more entries than there is room for. */
 enum { CUDA_STOPPED_STALE = 1, CUDA_STOPPED_FULL = 2 };
 /* Both, why and at which step (that of CudaDeviceStatus), in a word. */
 #define CUDA_STOP_WORD(why, step) (4ull * (step) + (why))
 #define CUDA_STOP_WHY(word)       ((word) % 4)
 #define CUDA_STOP_STEP(word)      ((word) / 4)
 
-/* The device status: what kernels have done and found, in device memory. */
+/* The device status: counts and results of kernels, in device memory. */
 typedef struct CudaDeviceStatus {
     CudaMeasures measures;
-    unsigned long long fault_step; /* of the earliest fault; all bits set, as in what follows: none */
+    unsigned long long fault_step; /* of the earliest fault; all bits set, as in the next member: none */
     /* [step % CUDA_GRAPH_STEPS] id, then the displacement as float bits */
     unsigned long long fault_key[CUDA_GRAPH_STEPS];
     unsigned long long step;         /* the last one whose forces were begun, or would have been: see batches/steps.c */
     unsigned long long pass_step[2]; /* launch.fuse = step: that of the forces that come of [a copy of the positions] */
     unsigned long long late_build;   /* the last build that came late, as 1 + its step; */
-    long long built_step;     /* neighbor.predict: of the last build; of what a restart has made again, negative */
-    double ahead;             /* and the time that its places are ahead of the atoms */
+    long long built_step;     /* neighbor.predict: of the last build; negative for a list restored by a restart */
+    double ahead;             /* and the time that its positions are ahead of the atoms */
     unsigned n_late;          /* how many did */
-    unsigned n_grid_barriers; /* batches that used the barrier of the grid in place of launch.barrier = local */
+    unsigned n_grid_barriers; /* batches that used the barrier of the grid instead of launch.barrier = local */
     unsigned n_rolled_back;   /* the same that rolled back: a list was too old earlier than speculated */
-    /* Lists by kernels: atoms that have gone to other ranks; rows and places of copies that were sent */
+    /* Lists by kernels: atoms that have gone to other ranks; rows and positions of copies that were sent */
     unsigned long long n_migrated, n_rows_sent, n_places_sent;
     unsigned drifted; /* the drift of step + 1 is done */
     unsigned stopped; /* the stop flag, CUDA_STOPPED_...: kernels return at once until the host clears it */
@@ -278,7 +279,7 @@ typedef struct CudaHostStatus {
     unsigned long long stopped; /* CUDA_STOP_WORD; 0: it goes on */
     unsigned long long step;    /* the last one whose forces were begun */
     int silent;                 /* 1 + a rank that has not answered in time; 0: none; -1: it is not known which */
-    /* Several processes, since the last list: the atoms of this one and its copies, and what all ranks have found, CUDA_LIST_... */
+    /* Several processes, since the last list: the atoms of this one and its copies, and the results of all ranks, CUDA_LIST_... */
     int n_own, n_copies;
     unsigned list;
     int largest_cell; /* the sort of few cells: particles of a cell for whose keys there was no room; 0: there was for all */
@@ -298,7 +299,7 @@ enum {
 enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
 enum { CUDA_MOST_TOTALS = 3 * CUDA_N_TOTALS }; /* MD_SPLIT_PARTS of each, with reduce.accumulate = reproducible */
 
-/* What a step leaves for the host, as of its end: the head of the sums of a ring slot. With reduce.finish = host the partial sums of
+/* The results of a step for the host, as of its end: the head of the sums of a ring slot. With reduce.finish = host the partial sums of
  * pairs and atoms follow it. */
 typedef struct CudaRowHead {
     double totals[CUDA_MOST_TOTALS];
@@ -311,7 +312,7 @@ enum { CUDA_TILE_PAD = 11 };
 
 enum { CUDA_BARRIER_STRIDE = 32 }; /* unsigned: a line of 128 bytes */
 
-/* Cells, and one more, of which each block of the sort has room for the places where they begin. */
+/* Cells, and one more, of which each block of the sort has room for the begins. */
 enum { CUDA_FEW_CELLS = 4096 };
 enum { CUDA_MAX_BLOCK = 1024 }; /* threads, on every GPU */
 
@@ -327,26 +328,26 @@ enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_CANDIDATES = 8192, CUDA_MAX_STAGED = 
 #define CUDA_FIRST_OF_QUAD(part, threads) ((part) % 8 / 2 * (8 / ((threads) < 8 ? (threads) : 8)) % 4)
 /* Threads of the resident kernel on a multiprocessor that its registers are to leave room for. */
 enum { CUDA_BRICK_THREADS = 832 };
-/* Room for atoms beside those that are staged: that one, and seven that the search may read behind the last. */
+/* Room for atoms beside those that are staged: that one, and seven that the search may read after the last. */
 enum { CUDA_STAGED_BESIDE = 8 };
 /* neighbor.distances = matrix: rows that a warp searches at a time. With memory.brick_grid = device and device-2 16 would leave warps
  * without work. */
 #define CUDA_ROWS_PER_WARP(brick_grid) ((brick_grid) == MD_BRICK_GRID_CELLS ? 16 : 8)
-/* neighbor.distances = matrix: entries of each row of a warp that it has room for until they find a place. */
+/* neighbor.distances = matrix: room of a warp for entries of each row that are not stored yet. */
 enum { CUDA_MOST_SPARES = 16 };
 
-/* What restart files hold of the particles. */
+/* The particles in restart files. */
 enum { CUDA_RAW_POSITION, CUDA_RAW_VELOCITY, CUDA_RAW_FORCE, CUDA_RAW_REFERENCE };
 
 /* Counted by kernels that are compiled with MD_COUNT. */
 enum { CUDA_COUNT_TESTED, CUDA_COUNT_INSIDE, CUDA_COUNT_ATOMICS, CUDA_N_COUNTS };
 
 typedef struct CudaArguments {
-    /* Atoms that this GPU moves; and with the copies behind them. With several processes both are in CudaHaloTable, and these have
+    /* Atoms that this GPU moves; and with the copies after them. With several processes both are in CudaHaloTable, and these have
      * room for them. stride: from an array to its second copy (launch.fuse = step, memory.sort). */
     int32_t n_own, n_stored, stride;
     CudaParticles now, spare; /* spare: where a reordering writes to, but positions; only where memory.sort reorders */
-    CudaVectors reference;    /* Pair: the places that the last build was of, see physics/predict.h */
+    CudaVectors reference;    /* Pair: the list positions of the last build, see physics/predict.h */
     double length[3], inverse[3];               /* box; inverse 0: open axis (physics/box.h) */
     float length_f[3], rest_f[3], inverse_f[3]; /* length is length_f + rest_f, to 48 bits */
     double half_step, whole_step, fault_sq, range_sq;
@@ -360,7 +361,7 @@ typedef struct CudaArguments {
     int32_t *place; /* [n_atoms] that of the cell of a particle; this and the next four: see stage_cells in arrays.c */
     /* The next two unless cells are few. */
     int32_t *arrival;    /* [n_atoms] how many came to that cell before it: any order */
-    void *slot_key;      /* [n_atoms] what a cell is sorted by (kernels/sort.cu), by cell, there in order of arrival */
+    void *slot_key;      /* [n_atoms] sort keys in a cell (kernels/sort.cu), by cell, there in order of arrival */
     int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by their keys; with memory.sort = none */
     int32_t *slot_cell;  /* [n_atoms] cell of a slot */
     int32_t *cell_count; /* [n_cells + 1] particles of each cell, cells in their order in memory; zero before a sort */
@@ -377,7 +378,7 @@ typedef struct CudaArguments {
     double *tree;                 /* reduce.method = global: room for one value a thread */
     double *totals;               /* [quantity][part] */
     unsigned long long *counters; /* [CUDA_N_COUNTS], with MD_COUNT */
-    unsigned *barrier;            /* two words, kernels/batches/barrier.cuh, each in a line of its own */
+    unsigned *barrier;            /* two words, kernels/batches/barrier.cuh, each in its own line */
     int64_t n_force_items;        /* threads of a force kernel; of bricks: bricks, a block each */
     int32_t *place_of_id;         /* [n_atoms] where a particle is in memory; unless output.pack = naive */
     CudaDomain domain;            /* of several processes */
@@ -394,7 +395,7 @@ typedef struct CudaArguments {
     int32_t drifts;        /* the same: ends with the drift of the step after the last one */
     int32_t speculative;   /* the same: steps before blocks have to look for displacements; launch.barrier = local */
     double shift[3];       /* of velocities, after the factor */
-    double factor;         /* of velocities; sort_wrap: time since the list was used last, negative: nobody asks */
+    double factor;         /* of velocities; sort_wrap: time since the list was used last, negative: not counted */
     const void *in;
     void *out; /* sort_rank_few: counts of the next sort */
     CudaRowHead *row;

@@ -1,12 +1,12 @@
 /* Stage integrate: velocity Verlet, and the tests of displacements and faults.
  *
  * Ladder (launch.fuse):
- *   off   half kick, drift, largest displacement and the other half kick are kernels of their own: each reads its
+ *   off   half kick, drift, largest displacement and the other half kick are separate kernels: each reads its
  *         arrays and writes them back.
  *   on    the second half kick of a step waits for the first of the next one, and both are one kernel with the drift and
  *         the displacement, while everything is in registers: velocity and position are read and written once a step.
- *         Its maximum goes through the block (reduce.cuh) to one integer atomicMax. Where somebody looks at the
- *         velocities in between, the half kick is done by itself. */
+ *         Its maximum goes through the block (reduce.cuh) to one integer atomicMax. If velocities are needed
+ *         in between, the half kick is done separately. */
 #include "cuda/kernels/integrate.cuh"
 
 constexpr bool has_check = MD_SW_neighbor_rebuild != MD_REBUILD_EVERY;

@@ -8,7 +8,7 @@
  * positions, the second in memory that only a rebuild needs. */
 constexpr bool is_checked_queue = MD_CHECKED_QUEUE;
 
-/* For the copy `at` there, the particles as whoever moves them is to read or write them. */
+/* For the copy `at` there, the particles for reading and writing by kernels that move them. */
 template <bool HAS_COPIES> struct CopyOf {
     static __device__ inline const CudaParticles &at(const CudaArguments &a, int64_t) { return a.now; }
 };
@@ -25,31 +25,31 @@ template <> struct CopyOf<true> {
 typedef CopyOf<is_checked_queue> MotionCopy;
 
 /* The fault of the earliest step wins, and among those of the same step that of the smallest id, so that every run says the
- * same. Blocks may be at different steps, so that the earliest fault need not be found first: each step has a key of its own.
- * Two steps of a launch never share a key, because a launch has fewer steps than there are keys; behind the first drift of the
+ * same. Blocks may be at different steps, so that the earliest fault need not be found first: each step has its own key.
+ * Two steps of a launch never share a key, because a launch has fewer steps than there are keys; after the first drift of the
  * resident kernel there is a barrier of the grid. A fault of a later step than one that is known does not count. A step may have to
  * be replayed: its fault is told when it is known that it need not (tell_fault).
  * step: that of the drift, or 0: the one after that of the status. */
 __device__ inline void raise_fault(const CudaArguments &a, int id, float displacement, unsigned long long step,
                                    bool counts) {
     if (step == 0) step = a.status->step + 1;
-    if (!counts && a.status->fault_step < step) return; /* nobody writes it while passes are made that may not count */
+    if (!counts && a.status->fault_step < step) return; /* not written while passes are made that may not count */
     if (atomicMin(counts ? &a.status->fault_step : &a.queue.check->fault_step, step) < step) return;
     atomicMin(&a.status->fault_key[step % CUDA_GRAPH_STEPS],
               (unsigned long long)id << 32 | __float_as_uint(displacement));
     if (!counts) return;
     *(volatile int *)&a.host_status->fault = 1; /* host memory: every fault writes the same */
-    __threadfence_system();                     /* who sees that the device stops sees the fault */
+    __threadfence_system();                     /* a reader of the stop flag also sees the fault */
 }
 
-/* The first fault of passes of which it is known now that they count up to the drift to step `last`: those behind come again. By
- * one thread, when all of these passes are over; others may be on their way to later steps. */
+/* The first fault of passes that count, up to the drift to step `last`: later passes are made again. By
+ * one thread, when all of these passes are over; other threads may be at later steps. */
 __device__ inline void tell_fault(const CudaArguments &a, unsigned long long last) {
     const unsigned long long step = *(volatile unsigned long long *)&a.queue.check->fault_step;
     if (step <= last) {
         atomicMin(&a.status->fault_step, step);
         *(volatile int *)&a.host_status->fault = 1;
-        __threadfence_system(); /* who sees that the device stops sees the fault */
+        __threadfence_system(); /* a reader of the stop flag also sees the fault */
     } else if (step != ~0ull) {
         a.queue.check->fault_step = ~0ull;
         for (int k = 0; k < CUDA_GRAPH_STEPS; k++) a.status->fault_key[k] = ~0ull;
@@ -64,7 +64,7 @@ __device__ inline void half_kick(const CudaArguments &a, const Vec3<Pair> &f, Fu
     v->v.z += c * f.z;
 }
 
-/* x += v dt. A particle that would move too far stays, so that every position is a finite number whatever comes. */
+/* x += v dt. A particle that would move too far stays, so that every position is always a finite number. */
 __device__ inline void drift(const CudaArguments &a, int i, const Vec3<Pair> &v, Vec3<State> *x,
                              unsigned long long step = 0, bool counts = true) {
     const Pair dt = whole_step(a);
@@ -84,7 +84,7 @@ struct Motion {
     bool may_not_count;
 };
 
-/* What moves of a particle. */
+/* The data of a particle that change in a step. */
 struct Moving {
     Full<Pair> v; /* with 1/mass */
     Vec3<State> x;
@@ -99,8 +99,8 @@ __device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, 
     drift(a, i, moving->v.v, &moving->x, motion.step, !motion.may_not_count);
 }
 
-/* The same for a particle in memory; `left`: the place that it has then. Returns its squared displacement from its place of the build
- * where has_check asks for it. */
+/* The same for a particle in memory; `left`: its new position. Returns its squared displacement from its position at the build
+ * if has_check needs it. */
 __device__ inline float integrate_by(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first,
                                      bool has_check, const Motion &motion, Place *left) {
     const auto &from = MotionCopy::at(a, motion.from), &to = MotionCopy::at(a, motion.to);

@@ -1,4 +1,4 @@
-/* Stage integrate, host side; the kernels and their ladder stand in kernels/integrate.cu. */
+/* Stage integrate, host side; the kernels and their ladder are in kernels/integrate.cu. */
 #include <math.h>
 #include <string.h>
 
@@ -58,8 +58,8 @@ MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long ke
                      .displacement = isfinite(displacement) ? (double)displacement : (double)NAN};
 }
 
-/* The flag costs a look at host memory; what it is about is fetched once, when the run is over anyway, and behind all that is
- * issued: that of an earlier step may be found after the flag was raised, but by the same kernel. */
+/* The flag costs a read of host memory; the fault is fetched once, when the run is over anyway, and after all issued work: a
+ * fault of an earlier step may be found after the flag was raised, but by the same kernel. */
 MdFault cuda_integrate_fault(CudaContext *context) {
     if (context->fault.step >= 0 || !context->h_host_status->fault) return context->fault;
     cuda_status_read(context, true);

@@ -1,4 +1,4 @@
-/* Stochastic velocity rescaling (Bussi, Donadio, Parrinello, J. Chem. Phys. 126, 014101 (2007)): the thermostat alone changes the
+/* Stochastic velocity rescaling (Bussi, Donadio, Parrinello, J. Chem. Phys. 126, 014101 (2007)): without the motion it changes the
  * kinetic energy K of N degrees of freedom by
  *   dK = (target - K) dt / tau + 2 sqrt(K target / N) dW / sqrt(tau),
  * whose stationary distribution is the canonical one. That is the equation of the sum of N squared numbers, each with

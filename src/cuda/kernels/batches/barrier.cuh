@@ -1,7 +1,7 @@
 /* The barrier over the whole grid, for kernels of which all blocks are resident.
  *
- * It costs what two trips to the L2 cost, one to bring the arrival and one to see it, and before them one that waits until
- * what was written has come there. Nothing else is on its way: a release by the one thread that arrives is all the fence there
+ * It costs two trips to the L2, one to bring the arrival and one to see it, and before them one that waits until
+ * all writes have arrived there. Nothing else is in flight: a release by the one thread that arrives is all the fence there
  * is, an acquire by the one that looks (fence.sc, which __threadfence is, would take another trip), and threads look again
  * at once.
  *
@@ -14,7 +14,7 @@
 
 #include "cuda/kernels/common.cuh"
 
-#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+#ifndef MD_HAS_PTX_BY_NAME /* compilers without an assembler for PTX have these functions */
 __device__ inline void ptx_red_release_gpu_add(unsigned *place, unsigned value) {
 #if __CUDA_ARCH__ >= 700
     asm volatile("red.release.gpu.add.u32 [%0], %1;" ::"l"(place), "r"(value) : "memory");
@@ -48,7 +48,7 @@ __device__ inline GridBarrier begin_barrier(const CudaArguments &a) {
     return GridBarrier{a.barrier + a.barrier_word * CUDA_BARRIER_STRIDE, 0, 1u << 31};
 }
 
-/* Returns when all blocks have come; what any thread wrote before is seen by every thread after. With FLAGS: whether any
+/* Returns when all blocks have come; every thread then sees all earlier writes of any thread. With FLAGS: whether any
  * thread of the grid raises the flag. */
 template <bool FLAGS> __device__ inline bool grid_barrier(GridBarrier *barrier, bool raises) {
     bool raised = false;
@@ -68,7 +68,7 @@ template <bool FLAGS> __device__ inline bool grid_barrier(GridBarrier *barrier, 
     return false;
 }
 
-/* For a kernel that goes on behind a barrier where a flag was raised: the next one in turn would see it again. By two barriers. */
+/* For a kernel that goes on after a barrier where a flag was raised: the next one in turn would see it again. By two barriers. */
 __device__ inline void lower_flags(GridBarrier *barrier) {
     grid_barrier<false>(barrier, false); /* all have looked */
     if (thread_index() == 0) atomicAnd(barrier->word, ~barrier_flags);

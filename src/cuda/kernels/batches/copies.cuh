@@ -5,8 +5,8 @@
 
 #include "cuda/kernels/domain.cuh"
 
-/* Of a side: the first copy of an atom of this rank there, how far behind it is again among the second positions, and the first one for
- * that side among all. In shared memory: a step has no time to ask for them. */
+/* Of a side: the first copy of an atom of this rank there, the offset to the same copy among the second positions, and the first one for
+ * that side among all. In shared memory: loading them in each step would be too slow. */
 struct CopiesOfSide {
     Vec4<Pair> *position;
     int32_t stride, out;
@@ -44,7 +44,7 @@ __device__ inline void for_copies(const CudaArguments &a, CudaCopy copy, int64_t
     for (; copy != CUDA_NO_COPY; copy = copy_after(a, copy)) visit(place_of_copy(copy, to));
 }
 
-/* Places of all copies were sent n times. By one thread. */
+/* Positions of all copies were sent n times. By one thread. */
 __device__ inline void count_places(const CudaArguments &a, int n) {
     a.status->n_places_sent += (unsigned long long)n * (unsigned long long)a.domain.table->out[CUDA_SIDES];
 }

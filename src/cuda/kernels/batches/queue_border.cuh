@@ -1,6 +1,6 @@
 /* launch.passes = queue with several processes (parallel.transport = direct). At the border of the domain a position goes to all
- * copies of the atom as soon as it has moved (IntegrateAtom in step.cu), and the block that has finished the brick stores behind them
- * the step that the brick has come to. So a brick waits for those around it in the same way whoever has them. How all discard the same
+ * copies of the atom as soon as it has moved (IntegrateAtom in step.cu), and the block that has finished the brick then stores
+ * the step that the brick has reached. So a brick waits for those around it in the same way on any rank. How all discard the same
  * passes: step_queue.cuh.
  *
  * The steps of bricks stand in a grid that has, along axes that are cut, a layer more on either side: the bricks there are those of
@@ -89,10 +89,10 @@ __device__ inline unsigned *steps_there(const CudaArguments &a, const BrickAt &a
     return &a.domain.peers->done[side][place_of_steps(a, there)];
 }
 
-/* Who tells others: another warp than that of thread 0, which waits for the L2 as well, and than the one that takes items. */
+/* The warp that stores the steps: not that of thread 0, which waits for the L2 as well, nor the one that takes items. */
 constexpr int telling_thread = MD_BLOCK > 64 ? 32 : 0;
 
-/* By all threads of a block, when what others need of a brick at the border is stored: that it has come to step `done`. */
+/* By all threads of a block, when the positions of a brick at the border are stored: stores that it has reached step `done`. */
 __device__ inline void tell_others(const CudaArguments &a, int place, unsigned done) {
     const BrickAt at = brick_at(a.grid, place);
     const int side = (int)threadIdx.x - telling_thread;

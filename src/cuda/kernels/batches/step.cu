@@ -2,12 +2,12 @@
  *
  * All blocks are resident (a cooperative launch sees to that), so that they can wait for each other: a barrier over the
  * grid costs about a microsecond, less than the launch of a kernel. Each thread keeps to its own particles in the
- * integration; the forces read what others wrote, so positions must not come through the read-only path, which is not
+ * integration; the forces read positions that others wrote, so these must not come through the read-only path, which is not
  * coherent within a launch.
  *
  * launch.fuse = step: an atom is integrated by the thread that has its force, which is never written; one barrier a step.
  * launch.barrier = local: no barrier where none is needed, each block waits for positions that it reads (step_local.cuh).
- * Several processes (parallel.transport = direct): launch.barrier = local alone, across GPUs; where a block needs more than that, a
+ * Several processes (parallel.transport = direct): only launch.barrier = local, across GPUs; if a block needs more than that, a
  * barrier of all GPUs (barrier_of_all).
  * launch.passes = queue: for any number of atoms, by blocks that need not be resident (step_queue.cuh).
  *
@@ -24,14 +24,14 @@ constexpr bool has_check = MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 #if MD_SW_launch_fuse == MD_FUSE_STEP
 constexpr bool has_bricks = MD_SW_force_kernel == MD_KERNEL_BRICK;
 
-/* Several processes: the place of an own atom, without a tag, to all its copies. */
+/* Several processes: sends the position of an own atom, without a tag, to all its copies. */
 __device__ inline void copy_to_others(const CudaArguments &a, CudaCopy first, const Place &place, int64_t to) {
     const Vec4<Pair> position = {place.rounded.x, place.rounded.y, place.rounded.z, word_bits(place.word)};
     for_copies(a, first, to, [&](Vec4<Pair> *copy) { *copy = position; });
 }
 
-/* Integrates an atom as soon as its force is there. Others may still need where it was, so that positions go to another copy
- * (its place there: load_type in common.cuh). */
+/* Integrates an atom as soon as its force is complete. Others may still need its old position, so the new one goes to another copy
+ * (load_type in common.cuh). */
 struct IntegrateAtom : Forces {
     Motion motion;
     float moved_sq;
@@ -73,7 +73,7 @@ __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
 /* Where a pass of the resident kernel leaves the force of a row: in memory by the last one, if that integrates nothing. */
 struct EndRow : IntegrateAtom {
     bool keeps, is_last;
-    unsigned tag; /* of the places that it leaves; no_tag: as everybody reads them */
+    unsigned tag; /* of the positions that it stores; no_tag: in the usual form */
     __device__ void prepare(int i) const {
         if (!keeps) IntegrateAtom::prepare(i);
     }
@@ -111,7 +111,7 @@ __device__ inline void book_steps(const CudaArguments &a, unsigned long long ste
 /* A barrier of the grid; with several processes, of the grids of all GPUs. Returns whether any thread raises the flag. */
 template <bool FLAGS> __device__ inline bool barrier_of_all(const CudaArguments &a, GridBarrier *barrier, bool raises) {
     if constexpr (!has_domain) return grid_barrier<FLAGS>(barrier, raises);
-    __threadfence_system(); /* what goes to others */
+    __threadfence_system(); /* positions for others */
     bool raised = grid_barrier<FLAGS>(barrier, raises);
     if (blockIdx.x == 0) raised = gpu_barrier(a, raised).bits != 0;
     return grid_barrier<FLAGS>(barrier, raised);
@@ -153,7 +153,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     float moved_sq = 0;
     HeldBrick held;
     const bool tags = is_local && (a.drifts || has_check), grid_wide = !tags || needs_grid_barrier(a);
-    /* apart: asked with may_roll_back only. Used in all cases, in place of grid_wide, it made 4,000 atoms 3 % slower
+    /* apart: asked with may_roll_back only. Used in all cases, instead of grid_wide, it made 4,000 atoms 3 % slower
      * (run/results/h200). */
     int apart = passes_apart(a, grid_wide), step = 0;
     bool again = false;
@@ -168,7 +168,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
             untag(a, i + a.stride - from);
     for (; step < a.n; step++) {
         const bool waits = step > 0 ? (may_roll_back ? step >= apart : grid_wide)
-                                    : !a.begins && !again; /* for more than what earlier kernels wrote */
+                                    : !a.begins && !again; /* for more than the writes of earlier kernels */
         const bool stops = waits && barrier_of_all<has_check>(a, barrier, moved_sq > a.stale_sq),
                    is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
@@ -277,9 +277,9 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
 }
 
 #if MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK
-/* What a queue that has stopped the device leaves in the second copies, to where everybody looks for it, and bricks to the drift
- * that counts. It may come again: the second copies stay what they are until the build, which also takes back that there is
- * anything to bring. */
+/* After a queue that has stopped the device: copies the state from the second copies to the first, and sets bricks to the drift
+ * that counts. May run again: the second copies do not change until the build, which also clears the request for
+ * this copy. */
 /* Reads the second copy of position, velocity [n]; writes the first one, queue.done [bricks]. */
 MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
     const int i = thread_index();
@@ -309,7 +309,7 @@ struct IntegratePass : IntegrateAtom {
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
     if (was_stopped(a, moved_sq_of(a, a.buffer))) return;
     const int64_t from = a.buffer * (int64_t)a.stride;
-    if (force_begin(a, moved_sq_of(a, a.buffer))) { /* the whole grid: what it reads was written by earlier kernels */
+    if (force_begin(a, moved_sq_of(a, a.buffer))) { /* the whole grid: its inputs were written by earlier kernels */
         bring_back(a, from);
         return;
     }

@@ -1,10 +1,10 @@
-/* What the resident kernel keeps of a brick from step to step: the list and its atoms stay what they are within a launch, and
- * so a step brings in nothing but the places of the atoms that are staged, and writes nothing but those of its own. Each
- * block holds its first brick, of which each thread holds the row that it begins with; what is left (later rounds, of blocks
- * with fewer threads than rows; other bricks, where not all have a block) goes by memory.
+/* The data of a brick that the resident kernel keeps from step to step: the list and its atoms do not change within a launch, so
+ * a step loads only the positions of the staged atoms, and writes only those of its own. Each
+ * block holds its first brick, of which each thread holds its first row; the rest (later rounds, of blocks
+ * with fewer threads than rows; other bricks, if not all have a block) goes through memory.
  *
- * Registers hold what is needed at once when a step begins, where to load from, and the row; shared memory what can wait.
- * The threads of a row all integrate its atom, each for itself: they have its force, to the bit, and need its new place. */
+ * Registers hold the data that are needed first in a step, the addresses of loads, and the row; shared memory the rest.
+ * The threads of a row all integrate its atom: they have the same bits of its force, and need its new position. */
 #ifndef MD_CUDA_STEP_BRICK_CUH
 #define MD_CUDA_STEP_BRICK_CUH
 
@@ -54,7 +54,7 @@ template <> struct HeldCopies<false> {
     __device__ CudaCopy copies(void) const { return CUDA_NO_COPY; }
 };
 
-/* In shared memory, behind the atoms that are staged. */
+/* In shared memory, after the staged atoms. */
 struct HeldAtom : HeldBegin<may_roll_back>, HeldCopies<has_domain> {
     Moving moving;
     Vec3<Pair> reference;
@@ -141,7 +141,7 @@ __device__ inline void roll_back(const CudaArguments &a, int64_t from, HeldBrick
     held->own.v = staged_place(corner_of(*brick_place()), place_of(begin, held->own.type));
 }
 
-/* Integrates the atom of this thread's row, and puts its place where others find it, other GPUs only if they need it. Returns its
+/* Integrates the atom of this thread's row, and stores its position for others, for other GPUs only if they need it. Returns its
  * squared displacement. By all threads. */
 template <bool HAS_CHECK>
 __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> &force, const Motion &motion,
@@ -184,7 +184,7 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
     stage_brick(a, brick, *shifts_place(), held_sources * MD_BLOCK, from, atoms);
 }
 
-/* Several processes: whether the place of atom i has not come for too long. Of own atoms, too: their block may wait for another GPU. */
+/* Several processes: whether the position of atom i has not come for too long. For own atoms, too: their block may wait for another GPU. */
 __device__ inline bool is_silent(const CudaArguments &a, int i, Patience *patience) {
     return has_domain && patience->is_over_with(a, [&] {
         if (i < own_atoms(a)) return -1;
@@ -194,7 +194,7 @@ __device__ inline bool is_silent(const CudaArguments &a, int i, Patience *patien
     });
 }
 
-/* The same of places that are on their way. */
+/* The same with positions that may not have arrived. */
 __device__ inline void stage_tagged(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned tag,
                                     Atom *atoms) {
     TaggedPlace tagged[held_sources];
@@ -214,15 +214,15 @@ __device__ inline void stage_tagged(const CudaArguments &a, const HeldBrick &hel
 }
 
 /* A pass over the brick that is held: visitor.own(force, held) is called by all threads of the rows that are held, and whole
- * warps of them, visitor.finish(i, force) for others. Unless places are on their way, a barrier of the grid lies between two of these,
- * and so nobody reads what was staged before. tag: of the places that are wanted; no_tag: as everybody reads them. */
+ * warps of them, visitor.finish(i, force) for others. Unless positions carry tags, a barrier of the grid is between two of these,
+ * and so no thread reads the atoms staged before. tag: of the wanted positions; no_tag: in the usual form. */
 template <class Visitor>
 __device__ inline void pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned tag,
                                  HeldBrick *held, Visitor &visitor) {
     MD_DYNAMIC_SHARED(Atom, s_atoms);
     if (!holds_quads && held->i >= 0) held->first = quads_of_round(held->row, 0);
     if (is_local && tag != no_tag) {
-        __syncthreads(); /* all have read what was staged before */
+        __syncthreads(); /* all have read the atoms staged before */
         stage_tagged(a, *held, from, tag, s_atoms);
     } else {
         stage_held(a, *held, from, s_atoms);

@@ -1,24 +1,24 @@
-/* launch.barrier = local: passes of the resident kernel without a barrier of the grid between them. A place goes to the other
- * blocks along with the step that it is of, in one store of 16 bytes, and who needs it loads until it is of the step that is
- * wanted: one trip to the L2 and one back, where the barrier takes two more and waits for the slowest block of all. Accesses of
+/* launch.barrier = local: passes of the resident kernel without a barrier of the grid between them. A position goes to the other
+ * blocks together with its step, in one store of 16 bytes, and a reader loads it until it is of the wanted
+ * step: one trip to the L2 and one back, where the barrier takes two more and waits for the slowest block of all. Accesses of
  * 16 bytes that are whole are new in compute capability 7.0 and CUDA 12.3 (plan/resolve_force.c asks for these).
  *
- * Two buffers suffice: a block overwrites the places of step t only after all blocks around it have published those of t + 1,
- * hence have read those of t. Nothing else has to be seen in order, so that relaxed accesses do: a block stores when it has passed
- * the barrier behind which what it loaded is in its shared memory, each load by then has its value, and no load may be moved behind
+ * Two buffers suffice: a block overwrites the positions of step t only after all blocks around it have published those of t + 1,
+ * hence have read those of t. No other order is needed, so relaxed accesses are enough: a block stores after
+ * the barrier at which its loads are in shared memory, each load by then has its value, and no load may be moved after
  * that barrier.
  *
- * The fourth number of a place is its word (common.cuh), of which the uppermost bits tell the step, in place of the last bits of
- * the position. Those bits, and all else that only the owner of the atom needs, are held on chip: so each block must hold all its
- * rows and all its sources. A block must also wait for each block that reads its places. It does if each block stages atoms of
+ * The fourth number of a position is its word (common.cuh), whose uppermost bits are the step, instead of the last bits of
+ * the position. Those bits, and all other data that only the owner of the atom needs, are held on chip: so each block must hold all its
+ * rows and all its sources. A block must also wait for each block that reads its positions. It does if each block stages atoms of
  * all bricks beside its own, as in a liquid. The search finds out whether both hold (note_grid_barrier in bricks/search.cuh);
  * if not, passes use the barrier of the grid.
  *
  * With device-check passes use the barrier of the grid from the step on for which the list may be stale: see passes_apart in
  * step.cu.
  *
- * Several processes: a place also goes to the copies that other GPUs have of the atom, in one store across the link, and blocks wait
- * for copies as for any place. */
+ * Several processes: a position also goes to the copies that other GPUs have of the atom, in one store across the link, and blocks wait
+ * for copies as for any position. */
 #ifndef MD_CUDA_STEP_LOCAL_CUH
 #define MD_CUDA_STEP_LOCAL_CUH
 
@@ -27,7 +27,7 @@
 #include "cuda/kernels/position.cuh"
 #include "cuda/kernels/system_words.cuh"
 
-#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+#ifndef MD_HAS_PTX_BY_NAME /* compilers without an assembler for PTX have these functions */
 __device__ inline void ptx_st_relaxed_gpu_b128(void *place, unsigned long long low, unsigned long long high) {
     asm volatile("{\n.reg .b128 q;\nmov.b128 q, {%1, %2};\nst.relaxed.gpu.global.b128 [%0], q;\n}" ::"l"(place),
                  "l"(low), "l"(high)
@@ -41,9 +41,9 @@ __device__ inline void ptx_ld_relaxed_gpu_b128(const void *place, unsigned long 
 }
 #endif
 
-/* In the uppermost four bits of a word: that this place is of a step that is given away, and of which. A block reads the places of
- * a step before those of the step after next can be written in their stead, so that two bits of the number are enough. no_tag:
- * of no such step. The uppermost bit of any other word is 0. */
+/* In the uppermost four bits of a word: a mark that this position carries its step, and two bits of the step. A block reads the
+ * positions of a step before those of the step after next can overwrite them, so two bits of the number are enough. no_tag:
+ * no step. The uppermost bit of any other word is 0. */
 constexpr unsigned tag_bits = 0xf0000000u, no_tag = 0xffffffffu;
 __device__ inline unsigned tag_of(unsigned long long step) { return 0x80000000u | ((unsigned)step & 3u) << 28; }
 
@@ -58,8 +58,8 @@ struct TaggedPlace {
     }
 };
 
-/* Places are numbered through both copies: in 32 bits, as tags are only where each block has all rows of its brick at once
- * (needs_grid_barrier), and an address takes one instruction in place of four. */
+/* Indices count through both copies: in 32 bits, as there are tags only if each block has all rows of its brick at once
+ * (needs_grid_barrier), and an address takes one instruction instead of four. */
 __device__ inline TaggedPlace load_tagged(const CudaArguments &a, int i) {
     TaggedPlace place;
     const float4 *from = (const float4 *)a.now.position.part[0] + i;
@@ -83,8 +83,8 @@ __device__ inline void store_copies(const CudaArguments &a, CudaCopy copy, int64
     for_copies(a, copy, to, [&](void *at) { ptx_st_relaxed_sys_b128(at, place.low, place.high); });
 }
 
-/* Before a barrier of the grid: what is at place i is of no step, though a batch before this may have left it so. After a build
- * it is: a sort has written both copies. */
+/* Before a barrier of the grid: removes the tag of entry i, which an earlier batch may have left. After a build there is
+ * none: a sort has written both copies. */
 __device__ inline void untag(const CudaArguments &a, int64_t i) { ((uint4 *)a.now.position.part[0])[i].w = no_tag; }
 
 #endif

@@ -1,33 +1,33 @@
-/* launch.passes = queue: all passes of a batch in one launch, by a dynamic work queue of persistent blocks. Where each pass is a
- * kernel of its own, multiprocessors idle at its end until the last block has finished; here a block that has finished a brick
+/* launch.passes = queue: all passes of a batch in one launch, by a dynamic work queue of persistent blocks. If each pass is a
+ * separate kernel, multiprocessors idle at its end until the last block has finished; here a block that has finished a brick
  * takes the next one, of the same pass or of the one after.
  *
  * An item of the queue is a brick of a pass. Items are queued pass after pass, and the blocks, as many as the GPU holds, take
  * them from a counter. A block begins its item when the bricks around it, 27 with itself, have finished the pass before: then
- * the positions that it reads are there, and nobody still reads those that it overwrites, since a pass reads one copy of the
+ * the positions that it reads are complete, and no block still reads those that it overwrites, since a pass reads one copy of the
  * positions and writes the other. An item depends only on items before it in the queue, and their blocks have begun: there is
- * no deadlock, however few blocks there are, and in whatever order they run.
+ * no deadlock, with any number of blocks in any order.
  *
- * Bricks are queued in the order of their places, and each pass begins a layer of them further on than the pass before. Otherwise
+ * Bricks are queued in the order of their positions, and each pass begins a layer of them further on than the pass before. Otherwise
  * the first layer would wait for the last one of the pass before, around the periodic edge, and with it the whole GPU; so
- * between a brick and what it waits for there are nearly a pass less two layers.
+ * between a brick and the bricks that it waits for there is nearly a pass minus two layers.
  *
- * What a block has written is published by a release of its first thread behind a barrier, and taken over by an acquire in
- * front of one, as in barrier.cuh: the acquire also drops what L1 holds of the positions. Plain loads only: see step.cu.
+ * The writes of a block are published by a release of its first thread after a barrier, and acquired
+ * before one, as in barrier.cuh: the acquire also drops what L1 holds of the positions. Plain loads only: see step.cu.
  *
  * neighbor.rebuild = device-check. If pass p moves an atom too far for the list, no later pass counts, and the last block to leave
  * stops the device at the forces of pass p + 1. By then other bricks may have made that pass: speculatively. It destroys nothing:
  * velocities, too, are read from one copy and written to the other, so that the result of pass p stays where pass p + 1 has read
  * it. Pass p + 2 would overwrite it: so a brick begins a pass only when all bricks have finished the pass before the last, and
  * then it is known whether one of these has moved an atom too far. By the order of the queue they nearly always have. From then
- * on blocks leave, also those that wait for bricks that nobody makes any more. Faults of atoms are reported in the end, since
- * those of a discarded pass do not count. A kernel behind the queue copies back what is in the second copies, and resets bricks
+ * on blocks leave, also those that wait for bricks that are no longer made. Faults of atoms are reported in the end, since
+ * those of a discarded pass do not count. A kernel after the queue copies back the second copies, and resets bricks
  * to the step that counts, or the replay would not wait for them. So the result does not depend on the order of the blocks.
  *
  * With several processes a pass is over when it is on all GPUs. The block with which it is over on one first tells the others the pass
  * from which on the list is too old, if it knows one, and then that the pass is over (ranks_through). When the last block has left on
  * all, a barrier of the GPUs finds the first such pass of all, and all discard the same. Others write into the check of the next launch
- * as soon as they are behind that barrier: so there are two checks in turn, and each GPU clears the next one before it. */
+ * as soon as they have passed that barrier: so there are two checks in turn, and each GPU clears the next one before it. */
 #ifndef MD_CUDA_STEP_QUEUE_CUH
 #define MD_CUDA_STEP_QUEUE_CUH
 
@@ -38,7 +38,7 @@
 #include "cuda/kernels/gpu_barrier.cuh"
 #include "cuda/kernels/integrate.cuh"
 
-#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+#ifndef MD_HAS_PTX_BY_NAME /* compilers without an assembler for PTX have these functions */
 __device__ inline void ptx_st_release_gpu(unsigned *place, unsigned value) {
 #if __CUDA_ARCH__ >= 700
     asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(place), "r"(value) : "memory");
@@ -50,7 +50,7 @@ __device__ inline void ptx_st_release_gpu(unsigned *place, unsigned value) {
 #endif
 
 /* Pass `pass` over the brick at `place`, of which `brick` is the number in the table; from a.n on there is no such pass. In
- * shared memory, also what all threads could know: the forces of a row take all registers. */
+ * shared memory, although all threads could compute it: the forces of a row take all registers. */
 struct QueueItem {
     int pass, place, brick;
     bool is_at_border;       /* of a domain */
@@ -123,8 +123,8 @@ __device__ inline bool wait_for_word(const CudaArguments &a, const unsigned *wor
     return replayed;
 }
 
-/* By a warp: takes an item, and returns when the block may begin it; one behind the last: none is left. A brick that has
- * finished the pass of step s has s + 1; what stands there before is of former steps. Items fit 32 bits: cuda_brick_check
+/* By a warp: takes an item, and returns when the block may begin it; one after the last: none is left. A brick that has
+ * finished the pass of step s has s + 1; earlier values are of earlier steps. Items fit 32 bits: cuda_brick_check
  * sees to it. */
 __device__ inline void take_item(const CudaArguments &a, int lane) {
     const unsigned n_bricks = (unsigned)a.n_force_items;
@@ -153,22 +153,22 @@ __device__ inline void take_item(const CudaArguments &a, int lane) {
         least = (unsigned)owner - 1;
     }
     bool replayed = wait_for_word(a, word, least, owner, pass);
-    /* behind what was waited for, so that it tells of all of the pass before the last */
+    /* after the waits, so that it covers all of the pass before the last */
     if (is_checked_queue) replayed = __any_sync(whole_warp, replayed || is_replayed(a, pass));
     if (lane == 0)
         *item_place() = QueueItem{replayed ? a.n : (int)pass, place, brick, has_domain && is_at_border(a, place), step};
 }
 
 /* By all threads: begins with the next item; false when there is none. The last warp takes it, so that thread 0 may still be
- * at end_item, where it waits until what was written has come to the L2. */
+ * at end_item, where it waits until its writes have reached the L2. */
 __device__ inline bool begin_item(const CudaArguments &a) {
     const int lane = (int)threadIdx.x - (MD_BLOCK - 32);
     if (lane >= 0) take_item(a, lane);
-    __syncthreads(); /* the item is there, and what it reads */
+    __syncthreads(); /* the item and its inputs are complete */
     return item_place()->pass < a.n;
 }
 
-/* By a thread whose atoms have come that far from their places. What comes after the last pass is told by others. */
+/* By a thread whose atoms have moved that far. The result after the last pass is reported by others. */
 __device__ inline void note_distance(const CudaArguments &a, float moved_sq) {
     CudaQueueCheck *check = own_check(a);
     const int pass = item_place()->pass;
@@ -187,9 +187,9 @@ __device__ inline void book_brick(const CudaArguments &a, int pass) {
 #if MD_DOMAIN
     /* With the last one the pass is over on this GPU; but before others learn that, they learn which pass fails. */
     CudaQueueCheck *check = own_check(a);
-    __threadfence(); /* what the block has found out comes before, */
+    __threadfence(); /* the results of the block come before, */
     if (atomicAdd(&check->made[pass], 1u) + 1 < (unsigned)a.n_force_items) return;
-    __threadfence(); /* and what others have */
+    __threadfence(); /* and those of others */
     const unsigned stop = *(const volatile unsigned *)&check->stop;
     for (int rank = 0; rank < a.domain.n_ranks && stop != ~0u; rank++) atomicMin_system(&check_of(a, rank)->stop, stop);
     __threadfence_system();
@@ -200,7 +200,7 @@ __device__ inline void book_brick(const CudaArguments &a, int pass) {
 #endif
 }
 
-/* By all threads: what they have written is there for others. */
+/* By all threads: publishes their writes. */
 __device__ inline void end_item(const CudaArguments &a, float moved_sq) {
     const int place = item_place()->place, pass = item_place()->pass;
     const unsigned done = (unsigned)item_place()->step + 1;
@@ -223,13 +223,13 @@ __device__ inline void clear_check(CudaQueueCheck *check) {
     check->far = 0;
 }
 
-/* The first pass of a.n that does not count; a.n: that behind the last one; ~0: none. */
+/* The first pass of a.n that does not count; a.n: the one after the last; ~0: none. */
 __device__ inline unsigned first_failing(const CudaArguments &a) {
     return is_too_old(a, moved_sq_of(a, a.buffer)) ? 0 : *(const volatile unsigned *)&own_check(a)->stop;
 }
 
-/* How many of the passes count: those before the first discarded one. What the last pass has moved too far is for the next kernel to see,
- * and not before: blocks that come late look at the same place. */
+/* How many of the passes count: those before the first discarded one. If the last pass has moved an atom too far, the next kernel sees it,
+ * and not before: blocks that come late read the same word. */
 __device__ inline int end_check(const CudaArguments &a, unsigned long long first, unsigned stop) {
     const unsigned n = (unsigned)a.n, far = *(const volatile unsigned *)&own_check(a)->far;
     const int n_passes = (int)(stop < n ? stop : n);
@@ -257,7 +257,7 @@ __device__ inline void end_queue(const CudaArguments &a, unsigned long long firs
 
 /* By thread 0 of a block for which there is nothing left: whether it is the last one. */
 __device__ inline bool is_last_to_leave(const CudaArguments &a) {
-    if (is_checked_queue) __threadfence(); /* what the block has found out comes before */
+    if (is_checked_queue) __threadfence(); /* the results of the block come before */
     if (atomicAdd(&a.queue.counts[1], 1u) + 1 < gridDim.x) return false;
     if (is_checked_queue) __threadfence();
     return true;
@@ -272,7 +272,7 @@ __device__ inline void leave_with_others(const CudaArguments &a) {
     __syncthreads(); /* the answer is there */
     if (!s_last) return;
     CudaPeers *peers = a.domain.peers;
-    /* for the next launch, which comes behind the barrier */
+    /* for the next launch, which comes after the barrier */
     if (threadIdx.x == 0) clear_check(&peers->mailbox[a.domain.rank]->check[1 - peers->turn]);
     __threadfence_system();
     const unsigned stop = none - gpu_barrier(a, none - min(first_failing(a), none)).largest;
