@@ -163,7 +163,7 @@ static MdStatus read_history(MdCheckpoint *c, MdRecord *r) {
     return status;
 }
 
-/* Warnings of the start; the end may add more. A bool is read only if its byte is 0 or 1. */
+/* The checks of the start; there must be room for those of the end. A bool is read only if its byte is 0 or 1. */
 static MdStatus read_checks(MdCheckpoint *c, MdRecord *r) {
     MdVerification *v = &r->verification;
     MdStatus status = read_section(c, "checks", v, MD_VERIFICATION_SAVED_BYTES);

@@ -159,7 +159,7 @@ struct Visitor {
     double reach;                       /* sigma */
     double *force;                      /* [n_atoms][3] */
     double roundoff, accumulate, shake; /* for bounds: see reference.h */
-    double longest;                     /* periodic edge, or the largest coordinate */
+    double longest;                     /* periodic edge, or another length that scales the rounding of positions */
     double *force_bound;                /* [n_atoms] */
 };
 

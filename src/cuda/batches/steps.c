@@ -83,7 +83,7 @@ static MdStatus roll_back(CudaContext *context) {
     const int64_t step = is_old ? (int64_t)CUDA_STOP_STEP(stopped) : context->built_step;
     md_require(is_known(context, step));
     cuda_timing_drop(context);
-    cuda_memory_end(context, CUDA_FORCES); /* energies that a later step needs have not been written */
+    cuda_memory_end(context, CUDA_FORCES); /* forces of a later step have not been written */
     for (int stage = 0; stage < CUDA_N_STAGES; stage++)
         context->timers[stage].replayed += context->timers[stage].calls - entry(context, step)->calls[stage];
     context->step = step;

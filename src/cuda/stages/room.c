@@ -1,5 +1,5 @@
-/* Room for the bricks of a run: planned for a uniform system, and made where a search has found more. How large a brick may be
- * is in bricks/. */
+/* Room for the bricks of a run: planned for a uniform system, and made where a search has found more. bricks/
+ * has the limits of their sizes. */
 #include <math.h>
 
 #include "cuda/stages/stages.h"

@@ -32,8 +32,8 @@ static double slices_of_brick(double atoms, double deviation) {
     return sum;
 }
 
-/* The slices that will be filled, and six deviations of the partly filled ones in all bricks. The atoms of a brick fluctuate, in a liquid by a third
- * of their root, in a gas by all of it. A crystal, whose bricks are all alike, may take more, and gets them at the first build. */
+/* The slices that will be filled, and six deviations of the partly filled ones in all bricks. The atoms of a brick fluctuate, in a
+ * liquid by a third of their root, in a gas by all of it. A crystal, whose bricks are all alike, may take more, and gets them at the first build. */
 static int64_t planned_slices(const CudaDivision *division, int64_t n_atoms, double n_bricks) {
     double filled = 0;
     for (int size = 0; size < 1 << 3; size++) { /* bricks that are large along an axis, or not */
