@@ -1,7 +1,0 @@
-/* The kernels for x86-64-v3; empty where the compiler does not know that set. */
-#ifdef MDMINI_CPU_V3
-#define MD_KERNELS md_cpu_kernels_v3
-#include "cpu/kernels.inc"
-#else
-typedef int md_no_kernels_v3; /* ISO C wants a declaration in every file */
-#endif
