@@ -165,7 +165,8 @@ static bool print_information(const char *argument, FILE *stream) {
 static MdStatus check_listing(int argc, char *const *argv, int k, MdErrors *errors) {
     const bool is_list = strncmp(argv[k], "--list-", strlen("--list-")) == 0;
     if (argc == 2 || (!is_list && strncmp(argv[k], "--device", strlen("--device")) != 0)) return MD_OK;
-    return md_fail(errors, MD_ERROR_INPUT, "%s stands alone, without %s (formats: =json%s); see mdmini --help", argv[k],
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "%s must be the only argument, without %s (formats: =json%s); see mdmini --help", argv[k],
                    argv[k > 1 ? 1 : 2], is_list ? ", =markdown" : "");
 }
 
@@ -200,8 +201,8 @@ static MdStatus refuse_argument(const char *argument, const char *next, MdErrors
                        next);
     return md_fail(errors, MD_ERROR_INPUT, "%s%s; see mdmini --help", argument,
                    !next                                ? ": no value"
-                   : strcmp(argument, "--recover") == 0 ? " FILE stands alone"
-                                                        : " stands twice");
+                   : strcmp(argument, "--recover") == 0 ? " FILE must be the only argument"
+                                                        : " is given twice");
 }
 
 /* Words that contradict each other. */
@@ -211,7 +212,7 @@ static MdStatus check_request(const Request *r, const Program *program) {
     else if (!r->bench && r->melt_steps != MD_AUTO_INT) problem = "--melt belongs to --bench";
     else if (r->bench && r->restart) problem = "--restart and --bench exclude each other";
     else if (r->ceilings && (r->check_only || r->bench || r->restart))
-        problem = "--ceilings stands alone, without --check, --bench or --restart";
+        problem = "--ceilings excludes --check, --bench and --restart";
     else if (r->quick && !r->ceilings) problem = "--quick belongs to --ceilings";
     if (problem) return md_fail(program->errors, MD_ERROR_INPUT, "%s; see mdmini --help", problem);
     const int n = md_comm_size(program->comm);

@@ -157,7 +157,7 @@ static void share_processors(MdSimulation *s) {
                        "the quota of the control group of %d process%s is the time of %.3g processors", n_in_group,
                        n_in_group == 1 ? "" : "es", quota.processors);
     else if (n_sharing == 1)
-        md_choices_add(&r->choices, "run.threads", value, "this process alone may use its %d processor%s", n_processors,
+        md_choices_add(&r->choices, "run.threads", value, "only this process may use its %d processor%s", n_processors,
                        n_processors == 1 ? "" : "s");
     else
         md_choices_add(&r->choices, "run.threads", value, "%d processes share %d processor%s", n_sharing, n_processors,
@@ -217,7 +217,7 @@ static MdStatus check_processes(MdSimulation *s) {
                          md_comm_library(r->comm));
     if (*r->config->report_neighbors)
         status = md_fail(r->errors, MD_ERROR_INPUT,
-                         "%s: report.neighbors: of one process alone, and %d were started: start one, or leave it out",
+                         "%s: report.neighbors: for one process only, but %d were started: start one, or leave it out",
                          md_deck_origin(r->deck, MD_OPTION_report_neighbors), md_comm_size(r->comm));
     return check_frames(r) == MD_OK ? status : MD_ERROR_INPUT;
 }

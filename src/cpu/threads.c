@@ -55,7 +55,7 @@ MdStatus md_cpu_set_threads(int n, MdErrors *errors) {
     const int n_started = n > 1 ? 1 + count_started(n - 1, &why) : 1;
     if (n_started < n)
         return md_fail(errors, MD_ERROR_INPUT,
-                       "%d threads are asked for (run.threads or OMP_NUM_THREADS), and %d can be started here (%s): "
+                       "%d threads are requested (run.threads or OMP_NUM_THREADS), and %d can be started here (%s): "
                        "take fewer, or raise the limit (ulimit -u)",
                        n, n_started, strerror(why));
     omp_set_num_threads(n);

@@ -183,7 +183,7 @@ static void read_section(MdLayer *layer, char *line) {
     if (line[n - 1] != ']') {
         md_deck_doubt_all(layer->deck);
         char *shown = md_show_text(line, n, MD_SHOW_VALUE);
-        md_layer_problem(layer, "read \"%s\"; a section is written [name], alone in its line", shown);
+        md_layer_problem(layer, "read \"%s\"; a section is written [name], on its own line", shown);
         free(shown);
         return;
     }
@@ -219,7 +219,7 @@ static void read_assignment(MdLayer *layer, char *line) {
     } else if (md_deck_names_option(key)) {
         const int option = md_option_by_name(key);
         layer->deck->doubtful[option] = true;
-        md_layer_problem(layer, "%s: keys of a deck stand below their section, without its name: write %s below [%s]",
+        md_layer_problem(layer, "%s: in a deck, keys are below their section, without its name: write %s below [%s]",
                          shown, md_option_row(option)->key, md_option_row(option)->section);
     } else if (layer->section < 0) {
         md_deck_doubt_all(layer->deck);

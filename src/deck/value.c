@@ -140,8 +140,8 @@ static const char *find_habit(const MdOptionRow *row, const char *read) {
     if (number && strchr(read, ',') && read[strspn(read, "+-.,eE0123456789")] == '\0')
         return "; numbers are written without commas";
     if (!number || !suffix) return NULL;
-    return row->kind == MD_KIND_PHYSICS ? "; units are reduced: a number alone, no suffix"
-                                        : "; a number alone, no suffix";
+    return row->kind == MD_KIND_PHYSICS ? "; units are reduced: only a number, no suffix"
+                                        : "; only a number, no suffix";
 }
 
 /* The problem with a value: `read "x"; allowed: ...; did you mean "y"?`. */

@@ -236,7 +236,7 @@ char *md_h5md_describe_recovery(const char *path, const MdH5mdRecovery *recovery
     static const char *const names[] = {"frames", "velocities", "forces"};
     const char *state = recovery->uncut
                             ? "left as it is, in the form that another program has stored it in; a run that goes "
-                              "on from its restart file writes it anew"
+                              "on from its restart file rewrites it"
                         : recovery->changed ? "recovered"
                                             : "in good order, left as it is";
     MdText text = {0};

@@ -254,8 +254,8 @@ static void log_resumed(MdRecord *r) {
     char *line = md_format("at step %lld of run %s, by %s: %s%s%s%s%s", (long long)resume->from_step, resume->run_id,
                            resume->from, resume->difference ? "statistically equivalent only, as " : "",
                            resume->difference ? resume->difference : "the bits are those of a run that never stopped",
-                           other_sums ? " (those of energies on the same grid of domains alone)" : "",
-                           resume->same_list ? "" : "; list and forces are made anew",
+                           other_sums ? " (those of energies only on the same grid of domains)" : "",
+                           resume->same_list ? "" : "; list and forces are computed again",
                            md_path_same(folder, r->config->output_directory)
                                ? ""
                                : "; its files are those in output.directory, not those beside it");

@@ -90,7 +90,7 @@ static double used_uj(MdPowercap *p, MdPowercapZone *zone, double seconds) {
         p->missing = "a counter of /sys/class/powercap went backwards";
     else if (zone->range_uj > 0 && most_uj > (double)zone->range_uj)
         p->missing =
-            "so long between two readings that a counter of /sys/class/powercap may have begun anew more than once";
+            "so long between two readings that a counter of /sys/class/powercap may have wrapped more than once";
     zone->last_uj = now;
     return used;
 }

@@ -47,7 +47,7 @@ void md_coordinates_sort(MdCoordinates *c, MdLines *lines) {
     for (int64_t k = 1; k < n; k++) {
         if (places[k].id != places[k - 1].id) continue;
         lines->number = c->line[places[k].row];
-        md_lines_problem(lines, "the id %" PRId64 " stands in line %d as well", places[k].id,
+        md_lines_problem(lines, "the id %" PRId64 " is in line %d as well", places[k].id,
                          (int)c->line[places[k - 1].row]);
     }
     if (lines->n_problems == 0 && moved) {

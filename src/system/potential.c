@@ -85,7 +85,7 @@ static MdStatus table_read_entry(const MdProblems *problems, PairTable *table, c
     char *word;
     for (char *rest = text; md_text_word(&rest, &word, &length);)
         if (n == words->n + 3 || !md_text_number(word, length, &numbers[n++]))
-            return md_problem(problems, option, "`%s`: an entry is `i j %s [cutoff]`, decimal numbers alone", text,
+            return md_problem(problems, option, "`%s`: an entry is `i j %s [cutoff]`, only decimal numbers", text,
                               words->text);
     if (n < words->n + 2)
         return md_problem(problems, option, "`%s`: %d numbers; an entry is `i j %s [cutoff]`", text, n, words->text);
@@ -99,7 +99,7 @@ static MdStatus table_read_entry(const MdProblems *problems, PairTable *table, c
                           words->names);
     if (check_numbers(problems, option, words, numbers + 2, text) != MD_OK) return MD_ERROR_INPUT;
     int a = (int)numbers[0] - 1, b = (int)numbers[1] - 1;
-    if (stands[a][b]) return md_problem(problems, option, "`%s`: the pair %d %d stands twice", text, a + 1, b + 1);
+    if (stands[a][b]) return md_problem(problems, option, "`%s`: the pair %d %d is given twice", text, a + 1, b + 1);
     stands[a][b] = stands[b][a] = true;
     PairWords pair = {
         .cutoff = has_cutoff ? numbers[n - 1] : table->at[a][b].cutoff, .explicit_cutoff = has_cutoff, .given = true};

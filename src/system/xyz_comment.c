@@ -99,7 +99,7 @@ static int find_key(const char *name) {
 
 static void take_pair(Comment *comment, int key, char *value) {
     if (comment->seen[key]) {
-        md_lines_problem(comment->lines, "%s stands twice", keys[key]);
+        md_lines_problem(comment->lines, "%s is given twice", keys[key]);
         return;
     }
     comment->seen[key] = true;
@@ -121,7 +121,7 @@ static void read_pairs(Comment *comment, char *text) {
         }
         if (!pair.value && before < PROPERTIES &&
             (read_truth(pair.key, strlen(pair.key)) >= 0 || md_text_fortran(pair.key, strlen(pair.key), &number)))
-            md_lines_problem(comment->lines, "`%.40s` stands outside the value of %s: put that in quotes", pair.key,
+            md_lines_problem(comment->lines, "`%.40s` is outside of the value of %s: put that in quotes", pair.key,
                              keys[before]);
         else if (!pair.value && key == PBC) comment->lone_pbc = true;
         else if (!pair.value) md_xyz_list_name(&comment->lone_keys, pair.key);
@@ -146,7 +146,7 @@ void md_xyz_read_comment(MdLines *lines, char *text, int dimension, XyzColumns *
     Comment comment = {.lines = lines, .c = c, .columns = columns, .dimension = dimension};
     read_pairs(&comment, text);
     const bool twice = (comment.seen[ORIGIN] && comment.seen[CELL_ORIGIN]) || (comment.seen[PBC] && comment.lone_pbc);
-    if (twice) md_lines_problem(lines, "%s stands twice", keys[comment.lone_pbc ? PBC : ORIGIN]);
+    if (twice) md_lines_problem(lines, "%s is given twice", keys[comment.lone_pbc ? PBC : ORIGIN]);
     note_unused(&comment);
     free(comment.unused_columns);
     free(comment.unused_keys);

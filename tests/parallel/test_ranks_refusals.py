@@ -31,7 +31,7 @@ REFUSED = (
     (2, "neighbor.search=brute", "neighbor.search: brute does not run over several processes", "take cell"),
     (2, "force.kernel=pairs memory.sort=cell", "force.kernel: pairs does not run over several processes", "take list"),
     (2, "memory.sort=none", "memory.sort: none", "take cell"),
-    (2, "report.neighbors=rows.txt", "report.neighbors: of one process alone", "2 were started"),
+    (2, "report.neighbors=rows.txt", "report.neighbors: for one process only", "2 were started"),
     (2, "--bench force", "--bench measures one process", "2 were started"),
 )
 # The same of the cuda backend, in a box of 13.4 sigma with four cells along each axis. Where each rank has a GPU of its own:

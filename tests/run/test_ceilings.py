@@ -349,7 +349,7 @@ def test_refusals(checks, folder):
                         (["--ceilings", "occupancy", "--quick", "run.backend=cpu"], "occupancy: this is of the cuda backend"),
                         (["--ceilings", "branch:one way", "run.backend=cpu"], "branch:one way: this is of the cuda backend"),
                         (["--ceilings", "banks", "occupancy", "run.backend=cpu"], "occupancy: this is of the cuda backend"),
-                        (["--ceilings", "--check"], "alone"), (["--ceilings", "--bench", "force"], "alone"),
+                        (["--ceilings", "--check"], "excludes"), (["--ceilings", "--bench", "force"], "excludes"),
                         (["--ceilings", "output.directory=nowhere"], "nowhere"),
                         (["--ceilings", "run.backend=cuda", "run.device=999"], "error: command line: run."),
                         (["--ceilings", "run.backend=cpu", "reduction=1"], "no section")]:

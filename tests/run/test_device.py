@@ -73,7 +73,7 @@ def test_gpus(checks, folder):
 
 
 def test_refused(checks, folder):
-    for words, expected in ((["--device", "x.txt"], "--device stands alone, without x.txt"), (["x.txt", "--device"], "stands alone, without x.txt"),
+    for words, expected in ((["--device", "x.txt"], "--device must be the only argument, without x.txt"), (["x.txt", "--device"], "must be the only argument, without x.txt"),
                             (["--devise"], 'did you mean "--device"?'),
                             (["--device=xml"], "allowed are --device, --device=text, --device=json\n"),
                             (["--device=markdown"], "allowed are --device, --device=text, --device=json\n")):

@@ -55,8 +55,8 @@ def test_information(checks, folder):
                         (["--recover"], "--recover: no value"), (["--bench", "force", "--melt"], "--melt: no value"),
                         (["--melt", "x", "--bench", "force"], '--melt: read "x"; allowed: a whole number from 0'),
                         (["--melt", "-1"], '--melt: read "-1"; allowed: a whole number from 0'),
-                        (["--restart", "a.restart", "--restart", "b.restart"], "--restart stands twice"),
-                        (["--recover", "a.h5", "b.h5"], "--recover FILE stands alone")):
+                        (["--restart", "a.restart", "--restart", "b.restart"], "--restart is given twice"),
+                        (["--recover", "a.h5", "b.h5"], "--recover FILE must be the only argument")):
         done = program.run(*words, folder=folder)
         checks.that(done.code == 2 and said in done.stderr and not done.stdout, f"{words}: {done.code}: {done.stderr}")
     for words in (["--list-ceilings", "foo"], ["foo", "--list-ceilings=json"], ["--list-options", "--check"]):

@@ -145,7 +145,7 @@ def test_no_room(checks, folder):
     if os.environ.get("MDMINI_SANITIZE"):
         return  # whose memory no limit of addresses fits
     done = run(folder, "small.txt", "run.backend=cpu", "run.threads=4096", limit=4_000_000)
-    checks.that(done.returncode == 2 and "4096 threads are asked for" in done.stderr and "can be started here" in done.stderr,
+    checks.that(done.returncode == 2 and "4096 threads are requested" in done.stderr and "can be started here" in done.stderr,
                 f"{done.returncode} {done.stderr[-300:]}")
     checks.that(not os.path.exists(os.path.join(folder, "small.log")), "files were touched")
 

@@ -195,7 +195,7 @@ static void test_refusals(void) {
     PAIRS("1 3 1 1", "type 3; types are the whole numbers from 1 to 2");
     PAIRS("0 1 1 1", "type 0");
     PAIRS("1 1.5 1 1", "type 1.5");
-    PAIRS("1 2 1 1; 2 1 1 1", "the pair 2 1 stands twice");
+    PAIRS("1 2 1 1; 2 1 1 1", "the pair 2 1 is given twice");
     PAIRS("1 2 -1 1", "-1; epsilon, sigma and cutoff are numbers above 0");
     PAIRS("1 2 nan 1", "nan");
     PAIRS("1 2 1 1 inf", "inf");

@@ -351,7 +351,7 @@ def main():
         box = "9 0 0 0 9 0 0 0 9"
         rows = "Ar 1 2 3\nAr 2.5 2 3\n"
         check_refused(path, folder, f'2\nlattice="9 0 0 4.5 7.8 0 0 0 9"\n{rows}', "the box must be a cuboid")
-        check_refused(path, folder, f'2\nLattice="{box}" LATTICE="{box}"\n{rows}', "Lattice stands twice")
+        check_refused(path, folder, f'2\nLattice="{box}" LATTICE="{box}"\n{rows}', "Lattice is given twice")
         check_refused(path, folder, f'2\nLattice="{box}"\n{rows}2\nLattice="{box}"\n{rows}', "a file holds one frame")
         check_others(path, folder)
         check_pipes(path, folder)

@@ -216,7 +216,7 @@ static void resolve_order(MdConfig *config, const MdSystemPlan *plan, MdChoices 
     if (config->force_kernel == MD_KERNEL_AUTO && takes_bricks(config, plan)) {
         config->force_kernel = MD_KERNEL_BRICK;
         md_choices_add(choices, "force.kernel", "brick",
-                       config->memory_sort == MD_SORT_BRICK ? "particles were asked for in the order of bricks"
+                       config->memory_sort == MD_SORT_BRICK ? "particles were requested in the order of bricks"
                                                             : "there are bricks for the multiprocessors");
     }
     const bool has_bricks = config->force_kernel == MD_KERNEL_BRICK;

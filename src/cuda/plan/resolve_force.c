@@ -22,7 +22,7 @@ static void choose_kernel(MdConfig *config, const MdSystemPlan *plan, MdChoices 
         config->force_kernel = split ? MD_KERNEL_LIST_SPLIT : MD_KERNEL_LIST;
         md_choices_add(choices, "force.kernel", split ? "list-split" : "list",
                        few     ? "one thread a row would leave most of the %lld resident threads idle"
-                       : split ? "threads per row were asked for; %lld threads are resident"
+                       : split ? "threads per row were requested; %lld threads are resident"
                                : "one thread a row: enough for the %lld threads that are resident",
                        resident);
     }

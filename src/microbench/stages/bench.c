@@ -159,7 +159,7 @@ MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
     md_provenance_compose(r);
     md_report_head(r);
     md_log(r->log,
-           "bench     %s; each variant alone against the deck's own setting (base); medians of %d rounds\n"
+           "bench     %s; each variant set in the deck's own setting (base); medians of %d rounds\n"
            "          and their %.1f %% intervals; base: us per call of the base in the same rounds\n"
            "          speed: that of the base is 1; =: not distinguishable; GB/s, GFLOP/s: model over time\n",
            stage, MD_BENCH_ROUNDS, 100 * confidence);
