@@ -267,8 +267,8 @@ FAULTS = [
         ("j += 1 + a.mask", "j += 2 + a.mask", ["local"]),
         ("sum += own[j];", "sum += own[0];", ["registers"])]),
     ("chase.cu", "latency", [
-        ("__ldg(place)", "__ldg((const Place *)__ldg(place))", ["load, L1", "load, memory"]),
-        ("__ldcg(place)", "__ldcg((const Place *)__ldcg(place))", ["load, L2"]),
+        ("__ldg(entry)", "__ldg((const Entry *)__ldg(entry))", ["load, L1", "load, memory"]),
+        ("__ldcg(entry)", "__ldcg((const Entry *)__ldcg(entry))", ["load, L2"]),
         ("(const char *)s + at", "(const char *)s + (at & ~4)", ["load, shared"]),
         ("fmaf(x, a.one, a.one)", "fmaf(x, a.one, 2 * a.one)", ["multiply-add"])]),
     ("transfer.cu", "transfer", [("a.a[i] + a.c[i]", "a.a[i] - a.c[i]", ["add with"])]),

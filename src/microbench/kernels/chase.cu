@@ -13,20 +13,20 @@
  * reached entry from call to call. */
 #include "microbench/kernels/ceiling.cuh"
 
-using Place = unsigned long long;
+using Entry = unsigned long long;
 
 template <class Load> __device__ inline void chase(const CudaCeilingArguments &a, Load load) {
-    Place *reached = (Place *)a.counts, at = *reached;
+    Entry *reached = (Entry *)a.counts, at = *reached;
 #pragma unroll 8
-    for (int k = 0; k < (int)a.n; k++) at = load((const Place *)at);
+    for (int k = 0; k < (int)a.n; k++) at = load((const Entry *)at);
     *reached = at;
 }
 /* __ldg says that the address is one of global memory; otherwise the compiler would take a generic load. */
 CEILING(chase_load) {
-    chase(a, [](const Place *place) { return __ldg(place); });
+    chase(a, [](const Entry *entry) { return __ldg(entry); });
 }
 CEILING(chase_load_l2) {
-    chase(a, [](const Place *place) { return __ldcg(place); });
+    chase(a, [](const Entry *entry) { return __ldcg(entry); });
 }
 
 /* a.parameter entries of shared memory, each with the offset of the next one in bytes: nothing is computed between loads. */
@@ -35,18 +35,18 @@ CEILING(chase_shared) {
     for (int j = (int)threadIdx.x; j < a.parameter; j += (int)blockDim.x) s[j] = a.index[j] * (int)sizeof *s;
     __syncthreads(); /* all is there */
     if (threadIdx.x != 0) return;
-    Place *reached = (Place *)a.counts;
+    Entry *reached = (Entry *)a.counts;
     int at = (int)*reached;
 #pragma unroll 8
     for (int k = 0; k < (int)a.n; k++) at = *(const int *)((const char *)s + at);
-    *reached = (Place)at;
+    *reached = (Entry)at;
 }
 
 /* x = x * 1 + 1: the number of the multiply-adds, from call to call modulo 2^20. */
 CEILING(chase_multiply_add) {
-    Place *reached = (Place *)a.counts;
+    Entry *reached = (Entry *)a.counts;
     float x = (float)*reached;
 #pragma unroll 128
     for (int k = 0; k < (int)a.n; k++) x = fmaf(x, a.one, a.one);
-    *reached = (Place)x % (1 << 20);
+    *reached = (Entry)x % (1 << 20);
 }
