@@ -256,12 +256,12 @@ FAULTS = [
         ("<double, tile, false>", "<float, tile, false>", ["shared, double"]),
         ("<double, tile + 1, false>", "<float, tile + 1, false>", ["padded, double"])]),
     ("atomics.cu", "atomics", [
-        ("atomicAdd(place, (float)x)", "atomicAdd(place, 1.0f)", ["float, one address", "float, spread"]),
-        ("atomicAdd(place, (double)x)", "atomicAdd(place, 1.0)", ["double, one address", "double, spread"]),
-        ("atomicAdd(place, (Wide)x)", "atomicAdd((unsigned *)place + 1, x)", ["64 bits, one address", "64 bits, spread"]),
-        ("atomicMax(place, x)", "atomicMin(place, x)", ["max"]),
-        ("atomicAdd_block(place, x)", "atomicAdd_block(place, 1u)", ["block scope"]),
-        ("atomicAdd_system(place, x)", "atomicAdd_system(place + 1, x)", ["system scope"]),
+        ("atomicAdd(counter, (float)x)", "atomicAdd(counter, 1.0f)", ["float, one address", "float, spread"]),
+        ("atomicAdd(counter, (double)x)", "atomicAdd(counter, 1.0)", ["double, one address", "double, spread"]),
+        ("atomicAdd(counter, (Wide)x)", "atomicAdd((unsigned *)counter + 1, x)", ["64 bits, one address", "64 bits, spread"]),
+        ("atomicMax(counter, x)", "atomicMin(counter, x)", ["max"]),
+        ("atomicAdd_block(counter, x)", "atomicAdd_block(counter, 1u)", ["block scope"]),
+        ("atomicAdd_system(counter, x)", "atomicAdd_system(counter + 1, x)", ["system scope"]),
         ("while (seen != expected)", "while (false)", ["double by CAS, one address"])]),
     ("paths.cu", "paths", [
         ("j += 1 + a.mask", "j += 2 + a.mask", ["local"]),

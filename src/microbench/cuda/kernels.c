@@ -21,7 +21,7 @@ typedef struct Kernel {
     CudaCeilingStep *prepare; /* further preparation, after it is loaded and its grid is known */
     const char *unit;         /* where that is not called as the group */
     CudaCount count;          /* of atomics: the kind of count, the number of counters */
-    int places, shift, mask;
+    int n_counters, shift, mask;
     unsigned shared;
     bool doubles; /* elements are twice as long */
 } Kernel;
@@ -172,7 +172,7 @@ static void shape(CudaCeiling *c, const Kernel *kernel) {
 /* Floats that are written, or counters that are added to. */
 static int64_t count_results(const CudaCeiling *c, const Kernel *kernel) {
     const bool of_threads = c->of.row->each || kernel->shape == WAVE || kernel->check == cuda_ceiling_check_thread_sums;
-    if (kernel->places > 0) return kernel->places;
+    if (kernel->n_counters > 0) return kernel->n_counters;
     if (kernel->shape == TILES) return c->of.size * c->of.size * (kernel->doubles ? 2 : 1);
     return of_threads ? (int64_t)c->grid[0] * c->block[0] : c->n;
 }
@@ -197,7 +197,7 @@ bool cuda_ceiling_prepare_kernel(CudaCeiling *c, char *reason) {
     shape(c, kernel);
     if (kernel->prepare && !kernel->prepare(c, reason)) return false;
     c->n_out = count_results(c, kernel);
-    if (kernel->places > 0)
+    if (kernel->n_counters > 0)
         return (a->counts = cuda_ceiling_take(c, (size_t)c->n_out * cuda_ceiling_count_bytes(c), reason)) != NULL;
     return (a->b = cuda_ceiling_take(c, (size_t)c->n_out * sizeof *a->b, reason)) != NULL;
 }

@@ -27,40 +27,40 @@ CEILING(atomics_warp) {
 }
 
 /* The same counters, of another type. */
-template <class T, class Update> __device__ inline void update_place(const CudaCeilingArguments &a, Update update) {
+template <class T, class Update> __device__ inline void update_counter(const CudaCeilingArguments &a, Update update) {
     const long long i = thread_index();
     if (i < a.n) update((T *)a.counts + ((i >> a.shift) & a.mask), amount(i));
 }
 CEILING(atomics_float) {
-    update_place<float>(a, [](float *place, unsigned x) { atomicAdd(place, (float)x); });
+    update_counter<float>(a, [](float *counter, unsigned x) { atomicAdd(counter, (float)x); });
 }
 CEILING(atomics_double) {
-    update_place<double>(a, [](double *place, unsigned x) { atomicAdd(place, (double)x); });
+    update_counter<double>(a, [](double *counter, unsigned x) { atomicAdd(counter, (double)x); });
 }
 CEILING(atomics_wide) {
     using Wide = unsigned long long;
-    update_place<Wide>(a, [](Wide *place, unsigned x) { atomicAdd(place, (Wide)x); });
+    update_counter<Wide>(a, [](Wide *counter, unsigned x) { atomicAdd(counter, (Wide)x); });
 }
 CEILING(atomics_max) {
-    update_place<unsigned>(a, [](unsigned *place, unsigned x) { atomicMax(place, x); });
+    update_counter<unsigned>(a, [](unsigned *counter, unsigned x) { atomicMax(counter, x); });
 }
 CEILING(atomics_block) {
-    update_place<unsigned>(a, [](unsigned *place, unsigned x) { atomicAdd_block(place, x); });
+    update_counter<unsigned>(a, [](unsigned *counter, unsigned x) { atomicAdd_block(counter, x); });
 }
 CEILING(atomics_system) {
-    update_place<unsigned>(a, [](unsigned *place, unsigned x) { atomicAdd_system(place, x); });
+    update_counter<unsigned>(a, [](unsigned *counter, unsigned x) { atomicAdd_system(counter, x); });
 }
 
 /* An addition of doubles by compare-and-swap: made again as long as another thread was faster. Bits are compared, so that it
  * also ends at NaN (CUDA C++ Programming Guide, "Atomic Functions"). */
 CEILING(atomics_cas) {
     using Bits = unsigned long long;
-    update_place<Bits>(a, [](Bits *place, unsigned x) {
-        Bits seen = *place, expected;
+    update_counter<Bits>(a, [](Bits *counter, unsigned x) {
+        Bits seen = *counter, expected;
         do {
             expected = seen;
             const double sum = __longlong_as_double((long long)expected) + (double)x;
-            seen = atomicCAS(place, expected, (Bits)__double_as_longlong(sum));
+            seen = atomicCAS(counter, expected, (Bits)__double_as_longlong(sum));
         } while (seen != expected);
     });
 }
