@@ -44,7 +44,7 @@ def gpu_state():
 class Bench:
     def __init__(self, a, rows, budget):
         self.a, self.rows, self.budget = a, rows, budget
-        self.states, self.provenance, self.took = [], None, {}
+        self.states, self.provenances, self.took = [], {}, {}  # provenances: "" is the program itself, " of NAME" another
 
     def note_state(self):
         self.states.append(gpu_state())
@@ -53,7 +53,8 @@ class Bench:
         return all(len(one.runs) == self.a.repeats for row in self.rows for one in (row, *row.against.values()))
 
     def save(self):
-        save_json(self.a.output, {"command": sys.argv, "finished": self.finished(), "provenance": self.provenance,
+        save_json(self.a.output, {"command": sys.argv, "finished": self.finished(), "provenance": self.provenances.get(""),
+                                  "against": {named.removeprefix(" of "): found for named, found in self.provenances.items() if named},
                                   "gpu_states": self.states, "rows": [row.record() for row in self.rows]})
 
     def has_no_time(self, name):
@@ -74,10 +75,14 @@ class Bench:
             row.not_run = why
             print(f"{row.name}{named}: {why}", flush=True)
             return
+        except KeyError as key:
+            if not named:
+                raise
+            row.not_run = NotRun("crashed", f"its report has no {key}, which this script reads: too old")
+            print(f"{row.name}{named}: {row.not_run}", flush=True)
+            return
         report = row.runs[-1]
-        provenance = {**report.pop("provenance"), "host": None}
-        if not named:
-            self.provenance = self.provenance or provenance
+        self.provenances.setdefault(named, {**report.pop("provenance"), "host": None})
         self.took[row.name + named] = time.monotonic() - start - report["verify_seconds"]
         print(f"{row.name}{named}: run {turn + 1} of {self.a.repeats}: {row.speeds()[-1]:.4g} {row.unit}, {row.verdict()}, "
               f"after {self.budget.spent():.0f} s", flush=True)
@@ -157,10 +162,10 @@ def notes(bench):
     clocks = [state and f"{state['clocks.sm']}, {state['temperature.gpu']} C" for state in bench.states]
     found.append("SM clock before the first turn and after each: " + "; ".join(map(str, clocks)) if any(clocks)
                  else "no nvidia-smi here: no clocks")
-    if bench.provenance:
-        at = bench.provenance
-        found.append(f"{at['machine']}, mdmini {at['commit']}{' (changed)' if at['dirty'] else ''}, {at['backend']}: "
-                     f"{at['backend_libraries']}")
+    for named, at in bench.provenances.items():
+        built = f"mdmini {at['commit']}{' (changed)' if at['dirty'] else ''}"
+        found.append(f"{named.removeprefix(' of ')}: {built}, {at['build_type']}" if named else
+                     f"{at['machine']}, {built}, {at['backend']}: {at['backend_libraries']}")
     return found
 
 
@@ -216,8 +221,9 @@ def read_arguments(words=None):
         parser.error("no program to be timed: name one")
     if a.folder and not os.path.isdir(a.folder):
         parser.error(f"{a.folder}: no such folder")
-    a.decks = DECKS
-    a.others = {}
+    a.decks, a.others = DECKS, {}
+    if a.list:
+        a.against = []  # the commands are those of one program
     for folder in map(Path, map(os.path.abspath, a.against)):
         other = argparse.Namespace(**{**vars(a), "mdmini": str(folder / "build-gpu/mdmini"), "decks": folder / "inputs/bench"})
         if not os.access(other.mdmini, os.X_OK) or not other.decks.is_dir():

@@ -6,7 +6,7 @@
 #   run/bench.sh [MDMINI] [--rows '1m*,32k'] [--repeats 3] [--against COMMIT] [--budget SECONDS] [--output bench.json] [--list]
 #
 # Rows of 16 and 256 million atoms run where they are named: --rows '16m*,256m'. --against COMMIT builds that commit in
-# build-against and times it by turns with this source on the same GPU; --against FOLDER does so with another source. It may
+# build-against (which you may remove) and times it by turns with this source on the same GPU; --against FOLDER does so with another source. It may
 # stand several times.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -30,20 +30,23 @@ against() {
         commit=$(git -C "$top" rev-parse --verify --quiet --short "$1^{commit}") ||
             { echo "--against $1: neither a folder nor a commit" >&2; exit 2; }
         other_source=$top/build-against/$commit
-        if [ ! -d "$other_source" ]; then
-            mkdir -p "$other_source"
-            git -C "$top" archive "$commit" | tar -x -C "$other_source"
+        if [ ! -d "$other_source" ]; then # whole, or not at all
+            mkdir -p "$other_source.part"
+            git -C "$top" archive "$commit" | tar -x -C "$other_source.part"
+            mv "$other_source.part" "$other_source"
         fi
+    elif [ ! -e "$1/.git" ]; then
+        commit=$(basename "$(cd "$1" && pwd)")
     fi
     {
-        cmake -S "$other_source" -B "$other_source/build-gpu" -DMDMINI_CUDA=ON -DMDMINI_TESTS=OFF \
-            -DMDMINI_COMMIT="${commit:-$(basename "$other_source")}"
+        cmake -S "$other_source" -B "$other_source/build-gpu" -DMDMINI_CUDA=ON ${commit:+-DMDMINI_COMMIT="$commit"}
         cmake --build "$other_source/build-gpu" --target mdmini --parallel "$(nproc)"
     } >&2
 }
 words=()
 while [ $# -gt 0 ]; do
     if [ "$1" = --against ] && [ $# -gt 1 ]; then
+        [ -z "$program" ] && { words+=("$1" "$2"); shift 2; continue; } # a list builds nothing
         against "$2"
         words+=(--against "$other_source")
         shift

@@ -102,7 +102,7 @@ static MdStatus collide(MdThermostat *thermostat, const MdBackendOps *ops, void 
                                .dimension = thermostat->dimension};
     uint32_t words[4];
     double normal[4], back[3];
-    md_noise_words(call->key, call->step, 0, 0, words);
+    md_noise_words(call->key, call->step, 0, MD_NOISE_CENTRE, words);
     md_noise_normal_pair(words, normal);
     md_noise_normal_pair(words + 2, normal + 2);
     for (int a = 0; a < thermostat->dimension; a++)

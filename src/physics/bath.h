@@ -4,7 +4,8 @@
  * thermostat acts. There are two kinds:
  *   without MD_BATH_BY_ATOM  it returns the new kinetic energy, and the factor of all velocities;
  *   with MD_BATH_BY_ATOM     it returns how atoms collide with the heat bath, each with its own random numbers (noise.h).
- * A bath has no state: random numbers follow from key and step, so that a run that is resumed, or has more ranks, draws the same.
+ * A bath has no state: random numbers follow from key and step, so that a run that is resumed, or has more ranks, draws the same. What
+ * rank 0 gets counts for all: the C libraries of two hosts differ in the last bit of an exponential.
  * integrate/thermostat.c changes the velocities, keeps the total momentum and adds up the heat. */
 #ifndef MD_PHYSICS_BATH_H
 #define MD_PHYSICS_BATH_H
@@ -14,7 +15,7 @@
 #include "physics/baths.def"
 
 typedef struct MdBathCall {
-    double kinetic;     /* energy of the motion without that of the whole, epsilon: above 0 */
+    double kinetic; /* energy of the motion without that of the whole, epsilon: above 0, except with MD_BATH_BY_ATOM */
     double temperature; /* the target, epsilon/k */
     double target;      /* mean kinetic energy there, degrees k T / 2 */
     double degrees;     /* of freedom: 2 at least */

@@ -49,10 +49,14 @@ MD_HD void md_noise_normal_pair(const uint32_t words[2], double pair[2]) {
     pair[1] = radius * cosine;
 }
 
-/* Block n of the words of an atom at a step. Block 0 is for numbers that a thermostat draws for all atoms: there the id counts its draws. */
-MD_HD void md_noise_words(uint64_t key, uint64_t step, uint32_t id, uint32_t n, uint32_t words[4]) {
+/* Uses of random numbers at a step, so that no two share numbers: what a bath draws for all atoms (there the id counts the draws);
+ * whether an atom collides; its normal numbers; those of the centre of mass. */
+enum { MD_NOISE_BATH, MD_NOISE_SHARE, MD_NOISE_NORMAL, MD_NOISE_CENTRE };
+
+/* Four random words of an atom at a step, for one use. */
+MD_HD void md_noise_words(uint64_t key, uint64_t step, uint32_t id, uint32_t use, uint32_t words[4]) {
     words[0] = id;
-    words[1] = n;
+    words[1] = use;
     words[2] = (uint32_t)step;
     words[3] = (uint32_t)(step >> 32);
     md_philox_block(words, key);
@@ -73,11 +77,11 @@ MD_HD void md_noise_collide(const MdCollisions *c, uint32_t id, double inverse_m
     for (int a = 0; a < 3; a++) v[a] += c->shift[a];
     uint32_t words[4];
     if (c->share < 1) {
-        md_noise_words(c->key, c->step, id, 1, words);
+        md_noise_words(c->key, c->step, id, MD_NOISE_SHARE, words);
         if (fma((double)words[0], 1 / 4294967296.0, 0.5 / 4294967296.0) > c->share) return;
     }
     double normal[4];
-    md_noise_words(c->key, c->step, id, 2, words);
+    md_noise_words(c->key, c->step, id, MD_NOISE_NORMAL, words);
     md_noise_normal_pair(words, normal);
     md_noise_normal_pair(words + 2, normal + 2);
     const double width = c->spread * sqrt(inverse_mass);

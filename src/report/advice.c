@@ -165,11 +165,12 @@ double md_advice_time_step(const MdRecord *r, char **note) {
     if (r->step == 0 || !r->verification.complete) return NAN;
     const double share = md_tolerance_temperature_error(r->verification.curvature_at_end, r->plan.box.dimension, dt);
     if (share > most)
-        *note = md_format("run.timestep = %g (%s) is long for how fast the atoms oscillate: the temperature, of the "
-                          "velocities, is %.1f %% too low, and potential energy and pressure are those of a higher "
-                          "one; the energy is conserved all the same. Below %.2g it is less than %g %%",
-                          dt, md_deck_origin(r->deck, MD_OPTION_run_timestep), 100 * share,
-                          0.99 * dt * sqrt(most / share), 100 * most);
+        *note =
+            md_format("run.timestep = %g (%s) is long for how fast the atoms oscillate: the temperature of the "
+                      "velocities is %.1f %% too low for their positions. Potential energy and pressure are those of "
+                      "a higher temperature, although the energy is conserved. Below %.2g it is less than %g %%",
+                      dt, md_deck_origin(r->deck, MD_OPTION_run_timestep), 100 * share, 0.95 * dt * sqrt(most / share),
+                      100 * most); /* less than 5 % by the rounding to two digits */
     return share;
 }
 

@@ -367,6 +367,7 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
         const double apart = fmin(path, amplitude(row, mass, verification->curvature, system->box.dimension));
         double limit = (time_step < at_most ? time_step : at_most) + md_tolerance_drift(config) * epsilon * steps +
                        kick * sqrt(steps) + md_tolerance_unit(config->run_precision) * fabs(first->conserved) +
+                       md_tolerance_collisions(config, &largest, verification->curvature, system, steps) +
                        2 * added_up + rounding.known +
                        md_tolerance_alike(apart, rounding.resolution) * rounding.allowed;
         if (moved - limit <= worst_moved - worst_limit) continue;

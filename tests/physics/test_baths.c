@@ -163,7 +163,7 @@ static void test_noise(void) {
         md_noise_sine(word, &sine, &cosine);
         if (!(fabs(sine - sin(angle)) < 2e-15 && fabs(cosine - cos(angle)) < 2e-15)) CHECK(false);
         double normal[4];
-        md_noise_words(3, (uint64_t)k, 17, 2, words);
+        md_noise_words(3, (uint64_t)k, 17, MD_NOISE_NORMAL, words);
         md_noise_normal_pair(words, normal);
         md_noise_normal_pair(words + 2, normal + 2);
         for (int n = 0; n < 4; n++)

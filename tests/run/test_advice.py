@@ -127,7 +127,7 @@ def test_long_timestep(checks, folder):
     """A step that conserves the energy, but is long for the oscillations of the atoms, is warned of; the step of the warning is not."""
     melt = {"cells": 5, "density": 0.8442, "temperature": 1.44}
     done = start(folder, "long", system=melt, run={"steps": 300, "timestep": 0.02, "backend": "cpu"})
-    found = re.search(r"warning: run.timestep = 0.02 \(\S*/long.txt:\d+\) is long .*? is ([0-9.]+) % too low.*? Below ([0-9.]+) it is", said(done))
+    found = re.search(r"warning: run.timestep = 0.02 \(\S*/long.txt:\d+\) is long .*? is ([0-9.]+) % too low for .*? Below ([0-9.]+) it is", said(done))
     report = done.json()["time_step"]
     checks.that(done.code == 0 and found and 2 <= float(found[1]) <= 3 and report["note"].startswith("run.timestep = 0.02"), f"0.02: {found} {report}")
     for timestep in (found[2], 0.005):

@@ -96,6 +96,19 @@ def test_from_rest(checks, folder):
         checks.that(np.abs((velocity * mass[None, :, None]).sum(axis=1)).max() < 1e-3, f"{words}: the momentum is {(velocity * mass[None, :, None]).sum(axis=1)[-1]}")
 
 
+def test_long_step(checks, folder):
+    """Collisions at each step of a long time step change the shadow energy, for which nobody pays: the conserved energy drifts, and
+    the verdict knows by how much."""
+    if BACKEND != "cpu":
+        return
+    done = program.run(deck(folder, "b", "langevin", system={"density": 0.8442, "temperature": 1.0}, potential={"shift": "force"},
+                            run={"timestep": 0.008, "steps": 50_000, "precision": "double"}, ensemble={"every": 1}), "ensemble.relaxation=0.02",
+                       "ensemble.target=1", "output.thermo_every=1000", "output.frames_every=0", folder=folder)
+    conserved = done.json()["thermo"]["conserved_energy"]
+    checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{done.last_lines()}")
+    checks.that(conserved[-1] - conserved[0] > 0.045, f"it moved by {conserved[-1] - conserved[0]}: nothing that needs more room than other runs have")
+
+
 def test_flat(checks, folder):
     """In two dimensions nothing moves out of the plane."""
     done = program.run(deck(folder, "b", "langevin", system={"dimension": 2, "start": "square", "cells": 10, "density": 0.5}, run={"steps": 200}, output={"velocities_every": 100}), folder=folder)
@@ -130,5 +143,5 @@ def test_refusals(checks, folder):
 
 if __name__ == "__main__":
     checks = program.Checks()
-    checks.run(test_ensembles, test_seeds, test_langevin_seeds, test_from_rest, test_flat, test_extremes, test_refusals)
+    checks.run(test_ensembles, test_seeds, test_langevin_seeds, test_from_rest, test_long_step, test_flat, test_extremes, test_refusals)
     checks.finish()

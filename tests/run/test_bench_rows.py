@@ -323,6 +323,32 @@ exec {program.program()} "$@"
         checks.that(done.returncode == 2 and says in done.stderr, f"{words}: {done.returncode}: {done.stderr[-300:]}")
 
 
+def test_against_commit(checks, folder):
+    """A commit is unpacked and built beside the source that the script belongs to, once."""
+    source = Path(folder) / "source"
+    shutil.copytree(SOURCE / "run", source / "run", ignore=shutil.ignore_patterns("results"))
+    shutil.copytree(SOURCE / "inputs", source / "inputs")
+    peers = source / bench.PEERS.relative_to(SOURCE)
+    peers.parent.mkdir()
+    shutil.copy(bench.PEERS, peers)
+    (source / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.18)\nproject(old NONE)\nadd_custom_target(mdmini COMMAND "
+                                           f"${{CMAKE_COMMAND}} -E copy {program.program()} ${{CMAKE_BINARY_DIR}}/mdmini)\n")
+    git = ["git", "-C", str(source), "-c", "user.name=x", "-c", "user.email=x", "-c", "init.defaultBranch=main"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "x"]):
+        subprocess.run([*git, *words], check=True)
+    commit = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    (Path(folder) / "rows.csv").write_text(HEAD + ROWS)
+    for _ in range(2):
+        done = subprocess.run([str(source / "run/bench.sh"), program.program(), "--backend", "cpu", "--table", "rows.csv", "--melt", "40", "--repeats", "1",
+                               "--rows", "a", "--against", "HEAD"], cwd=folder, capture_output=True, text=True)
+        record = json.loads((Path(folder) / "bench.json").read_text()) if done.returncode == 0 else None
+        if checks.that(record, f"exit code {done.returncode}: {done.stdout}{done.stderr}"):
+            checks.that(len(record["rows"][0]["against"][commit]["ratios"]) == 1 and record["against"][commit]["commit"], f"{record['against']}")
+            checks.that(f"MDMINI_COMMIT:UNINITIALIZED={commit}" in (source / f"build-against/{commit}/build-gpu/CMakeCache.txt").read_text(), "another commit")
+    listed = subprocess.run([str(source / "run/bench.sh"), "--list", "--against", "no-such-commit"], cwd=folder, capture_output=True, text=True)
+    checks.that(listed.returncode == 0 and not listed.stderr, f"a list builds: {listed.stderr}")
+
+
 def test_clocks(checks, folder):
     """With an nvidia-smi that answers: its words stand in the record, before the first turn and after each."""
     smi = Path(folder) / "nvidia-smi"
@@ -373,7 +399,7 @@ def main():
     for name in ("cpu", "cuda") if has_gpu() else ("cpu",):  # the rest is the same on every backend
         with program.temporary_folder() as folder:
             test_whole(checks, folder, name)
-    for test in (test_commands, test_list, test_kept, test_stale, test_energy, test_drift, test_failures, test_against, test_clocks, test_typing, test_cut, test_budget):
+    for test in (test_commands, test_list, test_kept, test_stale, test_energy, test_drift, test_failures, test_against, test_against_commit, test_clocks, test_typing, test_cut, test_budget):
         with program.temporary_folder() as folder:
             test(checks, folder)
     checks.finish()

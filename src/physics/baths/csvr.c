@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "physics/bath.h"
-#include "physics/philox.h"
+#include "physics/noise.h"
 
 /* Counter of the draws of one step. */
 typedef struct Draws {
@@ -18,8 +18,8 @@ typedef struct Draws {
 } Draws;
 
 static void draw_uniform(Draws *draws, double pair[2]) {
-    uint32_t words[4] = {draws->n++, 0, (uint32_t)draws->step, (uint32_t)(draws->step >> 32)};
-    md_philox_block(words, draws->key);
+    uint32_t words[4];
+    md_noise_words(draws->key, draws->step, draws->n++, MD_NOISE_BATH, words);
     pair[0] = md_philox_uniform(words[0], words[1]);
     pair[1] = md_philox_uniform(words[2], words[3]);
 }
