@@ -222,8 +222,6 @@ def read_arguments(words=None):
     if a.folder and not os.path.isdir(a.folder):
         parser.error(f"{a.folder}: no such folder")
     a.decks, a.others = DECKS, {}
-    if a.list:
-        a.against = []  # the commands are those of one program
     for folder in map(Path, map(os.path.abspath, a.against)):
         other = argparse.Namespace(**{**vars(a), "mdmini": str(folder / "build-gpu/mdmini"), "decks": folder / "inputs/bench"})
         if not os.access(other.mdmini, os.X_OK) or not other.decks.is_dir():

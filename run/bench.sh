@@ -10,50 +10,54 @@
 # stand several times.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
+program= runs=yes
 if [ $# -gt 0 ] && [ "${1#-}" = "$1" ]; then
     program=$1
     shift
-elif [[ " $* " == *" --list "* || " $* " == *" --help "* || " $* " == *" -h "* ]]; then
-    program= # nothing runs
-else
-    program=$top/build-gpu/mdmini
-    {
-        cmake -S "$top" -B "$top/build-gpu" -DMDMINI_CUDA=ON ${MDMINI_COMMIT:+-DMDMINI_COMMIT=$MDMINI_COMMIT}
-        cmake --build "$top/build-gpu" --target mdmini --parallel "$(nproc)" # not the tests
-    } >&2
 fi
-# against COMMIT|FOLDER: builds that program; other_source is the folder of its source.
-against() {
-    other_source=$1
-    local commit=
+[[ " $* " == *" --list "* || " $* " == *" --help "* || " $* " == *" -h "* ]] && runs= # nothing runs, nothing is built
+
+# Arguments first, as a build takes a while. others: folders of sources, beside them the commits to report, "" by git.
+words=() others=() commits=()
+refuse() { echo "--against $1: $2" >&2; exit 2; }
+add_other() { # COMMIT|FOLDER
+    local commit='' folder=$1
     if [ ! -d "$1" ]; then
-        commit=$(git -C "$top" rev-parse --verify --quiet --short "$1^{commit}") ||
-            { echo "--against $1: neither a folder nor a commit" >&2; exit 2; }
-        other_source=$top/build-against/$commit
-        if [ ! -d "$other_source" ]; then # whole, or not at all
-            mkdir -p "$other_source.part"
-            git -C "$top" archive "$commit" | tar -x -C "$other_source.part"
-            mv "$other_source.part" "$other_source"
-        fi
+        commit=$(git -C "$top" rev-parse --verify --quiet --short "$1^{commit}") || refuse "$1" "neither a folder nor a commit"
+        folder=$top/build-against/$commit
+    elif [ ! -e "$1/CMakeLists.txt" ]; then
+        refuse "$1" "no source: it has no CMakeLists.txt"
     elif [ ! -e "$1/.git" ]; then
         commit=$(basename "$(cd "$1" && pwd)")
     fi
-    {
-        cmake -S "$other_source" -B "$other_source/build-gpu" -DMDMINI_CUDA=ON ${commit:+-DMDMINI_COMMIT="$commit"}
-        cmake --build "$other_source/build-gpu" --target mdmini --parallel "$(nproc)"
-    } >&2
+    others+=("$folder") commits+=("$commit") words+=(--against "$folder")
 }
-words=()
 while [ $# -gt 0 ]; do
-    if [ "$1" = --against ] && [ $# -gt 1 ]; then
-        [ -z "$program" ] && { words+=("$1" "$2"); shift 2; continue; } # a list builds nothing
-        against "$2"
-        words+=(--against "$other_source")
-        shift
-    else
-        words+=("$1")
-    fi
+    case $1 in
+        --against) [ $# -gt 1 ] || refuse "" "a commit or a folder is missing"; [ -z "$runs" ] || add_other "$2"; shift ;;
+        --against=*) [ -z "$runs" ] || add_other "${1#*=}" ;;
+        *) words+=("$1") ;;
+    esac
     shift
 done
-set -- ${words+"${words[@]}"}
-exec python3 -B "$top/run/bench.py" ${program:+"$program"} "$@"
+
+make_program() { # SOURCE [OPTION]
+    cmake -S "$1" -B "$1/build-gpu" -DMDMINI_CUDA=ON "${@:2}" >&2
+    cmake --build "$1/build-gpu" --target mdmini --parallel "$(nproc)" >&2 # not the tests
+}
+if [ -n "$runs" ]; then
+    if [ -z "$program" ]; then
+        make_program "$top" ${MDMINI_COMMIT:+-DMDMINI_COMMIT=$MDMINI_COMMIT}
+        program=$top/build-gpu/mdmini
+    fi
+    for k in "${!others[@]}"; do
+        folder=${others[k]} commit=${commits[k]}
+        if [ ! -d "$folder" ]; then # unpacked whole, or not at all
+            mkdir -p "$folder.part"
+            git -C "$top" archive "$commit" | tar -x -C "$folder.part"
+            mv "$folder.part" "$folder"
+        fi
+        make_program "$folder" ${commit:+-DMDMINI_COMMIT="$commit"}
+    done
+fi
+exec python3 -B "$top/run/bench.py" ${program:+"$program"} ${words+"${words[@]}"}

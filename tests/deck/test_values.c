@@ -150,6 +150,8 @@ static void test_hints(void) {
         {"ensemble.thermostat=v-rescale", "; did you mean \"csvr\"?"},
         {"ensemble.thermostat=temp/rescale", "; did you mean \"rescale\"?"},
         {"ensemble.thermostat=sd", "; did you mean \"langevin\"?"},
+        {"ensemble.thermostat=fix_langevin", "; did you mean \"langevin\"?"},
+        {"ensemble.collision_rate=1", "; did you mean \"ensemble.thermostat = langevin, ensemble.relaxation = 1 / (2 friction)\"?"},
         {"ensemble.thermostat=NPT", "; mdmini has no barostat: the box stays as it is"},
         {"ensemble.thermostat=berendsen", "; mdmini has no such thermostat"},
         {"neighbor.sorted=yes", "; did you mean \"on\"?"},

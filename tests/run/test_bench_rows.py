@@ -318,7 +318,8 @@ exec {program.program()} "$@"
     checks.that(f"{old}/inputs/bench/lj.txt" in started and f"{SOURCE}/inputs" not in started, f"decks: {started}")
     median = sum(a["against"]["old"]["ratios"]) / 2
     checks.that(f"\na                old              {median:7.4f}" in done.stdout, done.stdout)
-    for words, says in ((["--against", "nix"], "neither a folder nor a commit"), (["--against", "old", "--against", f"{folder}/old"], "two folders")):
+    for words, says in ((["--against", "nix"], "neither a folder nor a commit"), (["--against=nix"], "neither a folder nor a commit"), (["--against"], "is missing"),
+                        (["--against", f"{folder}/old/inputs"], "no CMakeLists.txt"), (["--against", "old", "--against", f"{folder}/old"], "two folders")):
         done, _ = run(folder, "--rows", "a", *words)
         checks.that(done.returncode == 2 and says in done.stderr, f"{words}: {done.returncode}: {done.stderr[-300:]}")
 
