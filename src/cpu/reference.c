@@ -232,7 +232,9 @@ static void add_curvature(const Visitor *visitor, const Partners *p, Totals *tot
     const MdSystem *system = visitor->system;
     const double second = md_pair_shape_shifted(system->potential.form, p->pair, sqrt(p->r_sq)).ddu;
     double laplacian = second - (system->box.dimension - 1) * force_over_r(visitor, p->pair, p->r_sq);
-    totals->scales.curvature += laplacian / system->mass[system->type[p->i]];
+    const int type = system->type[p->i];
+    totals->scales.curvature += laplacian / system->mass[type];
+    totals->scales.curvature_of[type] += laplacian / system->mass[type];
 }
 
 static void add_limits(const Visitor *visitor, const Partners *p, Totals *totals) {
@@ -297,11 +299,14 @@ static void add_totals(Totals *totals, const Totals *block) {
     add_sums(&totals->sums_bound, &block->sums_bound);
     add_sums(&totals->shaken_sq, &block->shaken_sq);
     totals->scales.curvature += block->scales.curvature;
+    for (int t = 0; t < MD_MAX_TYPES; t++) totals->scales.curvature_of[t] += block->scales.curvature_of[t];
     totals->scales.force += block->scales.force;
     totals->scales.extent = fmax(totals->scales.extent, block->scales.extent);
 }
 
-_Static_assert(sizeof(Totals) == 4 * sizeof(MdSums) + 3 * sizeof(double), "only doubles");
+_Static_assert(sizeof(Totals) == 4 * sizeof(MdSums) + sizeof(MdReferenceScales) &&
+                   sizeof(MdReferenceScales) == (3 + 2 * MD_MAX_TYPES) * sizeof(double),
+               "only doubles");
 
 static void add_over_ranks(const MdComm *comm, Totals *totals) {
     double extent = totals->scales.extent;
@@ -391,4 +396,6 @@ void md_reference_bounds(const MdSystem *system, const double *position, double 
     sums_bound->potential += 6 * sqrt(totals.shaken_sq.potential);
     sums_bound->virial += 6 * sqrt(totals.shaken_sq.virial);
     *scales = totals.scales;
+    for (int64_t i = 0; i < system->n_own; i++) scales->n_of[system->type[i]]++;
+    md_comm_add_doubles(system->comm, scales->n_of, MD_MAX_TYPES);
 }

@@ -30,6 +30,8 @@ typedef struct MdReferenceScales {
     /* Sum over all particles of the trace of the Hessian's own block over the mass, tr K_ii / m_i: how stiff their
      * surroundings are, in 1/tau^2. */
     double curvature;
+    /* The same of each type, and its particles. */
+    double curvature_of[MD_MAX_TYPES], n_of[MD_MAX_TYPES];
     /* Sum over all particles of the sizes of the forces of their pairs, which may cancel, epsilon/sigma. */
     double force;
     /* The largest coordinate of a particle with a partner, or periodic edge, sigma. */

@@ -21,7 +21,8 @@ void md_advice_log_start(const MdRecord *record, const MdThermo *first);
 
 /* Why a motion was stopped. */
 void md_advice_log_fault(const MdRecord *record);
-/* The share by which the temperature of the velocities is too low for the positions, because of the time step; NaN: not known. note: a
+/* The share by which the temperature of the velocities is too low for the positions, because of the time step, of the type whose atoms
+ * oscillate fastest; NaN: not known. note: a
  * warning, from malloc, or NULL. */
 double md_advice_time_step(const MdRecord *record, char **note);
 /* Remedies if the conserved energy has changed by more than its limit. */

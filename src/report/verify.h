@@ -29,7 +29,7 @@ typedef struct MdVerification {
     double accumulated; /* that adding up the potential energy may lose, per particle */
     MdFault fault;      /* step -1 when nothing went wrong */
     bool complete;      /* everything that a verdict needs was checked: first step, last step, conservation */
-    double curvature_at_end; /* that seen last; not in restart files */
+    double curvature_at_end; /* that seen last, of the type where it is largest; not in restart files */
 } MdVerification;
 
 enum { MD_VERIFICATION_SAVED_BYTES = offsetof(MdVerification, curvature_at_end) };

@@ -135,6 +135,9 @@ def test_long_timestep(checks, folder):
         report = done.json()["time_step"]
         checks.that(done.code == 0 and "run.timestep =" not in said(done).split("energy, drift")[1] and report["note"] is None and report["temperature_error"] <= 0.01,
                     f"{timestep}: {report} {said(done)[-600:]}")
+    light = {**melt, "types": 2, "fractions": "0.95 0.05", "masses": "1 0.02"}  # the mean over all atoms is a third of 1 %
+    report = start(folder, "light", system=light, run={"steps": 300, "timestep": 0.003, "backend": "cpu"}).json()["time_step"]
+    checks.that(report["note"] and 0.02 < report["temperature_error"] < 0.06, f"a few light atoms: {report}")
     crystal = {"cells": 5, "density": 1, "temperature": 1e-6}
     done = start(folder, "long", system=crystal, run={"steps": 1, "timestep": 0.02})
     checks.near(done.json()["time_step"]["temperature_error"], oscillation(1) * 0.02**2 / 4, 1e-5, "a crystal")
