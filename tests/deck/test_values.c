@@ -176,7 +176,7 @@ static void test_hints(void) {
         {"run.nt=4", "; did you mean \"run.threads\"?"},
         {"output.restart=1", ": output.restart: no such key; did you mean \"restart.every\"?"},
         {"system.boundary=p p f", "; did you mean \"periodic periodic open\"?"},
-        {"ensemble.tau=1", "; did you mean \"ensemble.relaxation (of langevin half of it)\"?"},
+        {"ensemble.tau=1", "; did you mean \"ensemble.relaxation (for langevin: damp / 2)\"?"},
         {"ensemble.friction=1", "; did you mean \"ensemble.thermostat = langevin, ensemble.relaxation = 1 / (2 friction)\"?"},
         {"ensemble.temperature=1", "; did you mean \"ensemble.target\"?"},
         {"run.temperature=1", "; did you mean \"system.temperature\"?"},
