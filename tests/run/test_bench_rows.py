@@ -102,14 +102,20 @@ def test_commands(checks, folder):
         checks.that((Path(folder) / timed[2]).read_bytes() == before, "the melted system did not stay as it was")
 
 
-def test_list(checks, folder):
-    """--list needs no program, builds none, and ends in silence where its reader went away."""
+def copy_scripts(folder):
+    """What the script needs of the source, elsewhere."""
     copy = Path(folder) / "source"
     shutil.copytree(SOURCE / "run", copy / "run", ignore=shutil.ignore_patterns("results"))
     shutil.copytree(SOURCE / "inputs", copy / "inputs")
     peers = copy / bench.PEERS.relative_to(SOURCE)
     peers.parent.mkdir()
     shutil.copy(bench.PEERS, peers)
+    return copy
+
+
+def test_list(checks, folder):
+    """--list needs no program, builds none, and ends in silence where its reader went away."""
+    copy = copy_scripts(folder)
     script = str(copy / "run/bench.sh")
     named = subprocess.run([str(SOURCE / "run/bench.sh"), program.program(), "--list"], capture_output=True, text=True)
     for words in (["--list"], ["--rows", "1m*", "--list"], ["--help"]):
@@ -326,12 +332,7 @@ exec {program.program()} "$@"
 
 def test_against_commit(checks, folder):
     """A commit is unpacked and built beside the source that the script belongs to, once."""
-    source = Path(folder) / "source"
-    shutil.copytree(SOURCE / "run", source / "run", ignore=shutil.ignore_patterns("results"))
-    shutil.copytree(SOURCE / "inputs", source / "inputs")
-    peers = source / bench.PEERS.relative_to(SOURCE)
-    peers.parent.mkdir()
-    shutil.copy(bench.PEERS, peers)
+    source = copy_scripts(folder)
     (source / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.18)\nproject(old NONE)\nadd_custom_target(mdmini COMMAND "
                                            f"${{CMAKE_COMMAND}} -E copy {program.program()} ${{CMAKE_BINARY_DIR}}/mdmini)\n")
     git = ["git", "-C", str(source), "-c", "user.name=x", "-c", "user.email=x", "-c", "init.defaultBranch=main"]
