@@ -86,14 +86,14 @@ typedef void MdCpuForces(struct MdCpuContext *c, bool with_energy, int64_t begin
 /* The columns of this backend. */
 #define MD_CPU_COLUMNS(COLUMN)                                                                                         \
     MD_COLUMNS(COLUMN)                                                                                                 \
-    COLUMN(built_at, STATE, 3, "positions of the last build", 0) /* see physics/predict.h */
-#define MD_CPU_WORD                                          int32_t
-#define MD_CPU_STATE                                         void /* float or double */
-#define MD_CPU_PAIR                                          void
-#define MD_CPU_ARRAYS_1(name)                                *name
-#define MD_CPU_ARRAYS_3(name)                                *name[3]
-#define MD_CPU_FIELD(name, number, components, what, traits) MD_CPU_##number MD_CPU_ARRAYS_##components(name);
-#define MD_CPU_COUNT(name, number, components, what, traits) +(components)
+    COLUMN(built_at, STATE, 3, "positions of the last build", 0, PACKED) /* see physics/predict.h */
+#define MD_CPU_WORD                                                int32_t
+#define MD_CPU_STATE                                               void /* float or double */
+#define MD_CPU_PAIR                                                void
+#define MD_CPU_ARRAYS_1(name)                                      *name
+#define MD_CPU_ARRAYS_3(name)                                      *name[3]
+#define MD_CPU_FIELD(name, number, components, what, traits, cuda) MD_CPU_##number MD_CPU_ARRAYS_##components(name);
+#define MD_CPU_COUNT(name, number, components, what, traits, cuda) +(components)
 
 enum { MD_CPU_N_COLUMNS = MD_N_COLUMNS + 1, MD_CPU_N_ARRAYS = 0 MD_CPU_COLUMNS(MD_CPU_COUNT) };
 

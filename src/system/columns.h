@@ -15,8 +15,9 @@ typedef struct MdColumn {
     unsigned traits;
 } MdColumn;
 
-#define MD_COLUMN_ENTRY(name, number, components, what, traits) {#name, what, MD_NUMBER_##number, components, traits},
-#define MD_COLUMN_INDEX(name, number, components, what, traits) MD_COLUMN_##name,
+#define MD_COLUMN_ENTRY(name, number, components, what, traits, cuda)                                                  \
+    {#name, what, MD_NUMBER_##number, components, traits},
+#define MD_COLUMN_INDEX(name, number, components, what, traits, cuda) MD_COLUMN_##name,
 
 enum { MD_COLUMNS(MD_COLUMN_INDEX) MD_N_COLUMNS };
 extern const MdColumn md_columns[MD_N_COLUMNS];

@@ -1,5 +1,6 @@
-"""A pair potential and a thermostat are a file and a row each: Lennard-Jones 9-6 and the thermostats of Berendsen and Andersen are added
-to a copy of the source, which is built. Energies by all pairs in numpy, the relaxation of the temperature, collisions of single atoms. A form with a wrong derivative is refused.
+"""A pair potential and a thermostat are a file and a row each, a quantity of each atom is a row: Lennard-Jones 9-6, the thermostats of
+Berendsen and Andersen and three quantities are added to a copy of the source, which is built. Energies by all pairs in numpy, the relaxation
+of the temperature, collisions of single atoms, quantities that stay with their atoms. A form with a wrong derivative is refused.
 
 With MDMINI_TEST_BACKENDS=cuda on a GPU, or in build-emulated on the emulated one."""
 import os
@@ -13,6 +14,8 @@ import h5py
 import numpy as np
 
 import program
+import ranks
+import restart_file
 from program import SKIPPED, Checks
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
@@ -66,6 +69,18 @@ MdBathChange md_bath_andersen(const MdBathCall *call) {
 }
 """
 
+# Each atom gets numbers that its id says.
+COLUMNS = ('COLUMN(charge, PAIR, 1, "charges", MD_COLUMN_SAVED | MD_COLUMN_HALO, ARRAY)',
+           'COLUMN(label, WORD, 1, "labels", MD_COLUMN_SAVED, ARRAY)', 'COLUMN(dipole, STATE, 3, "dipoles", MD_COLUMN_SAVED, ARRAY)')
+ALLOCATED = "#undef ALLOCATE\n"
+FILL = """    for (int64_t i = 0; i < system->n_own; i++) {
+        const int64_t id = system->first + i;
+        system->charge[i] = (double)id / 4;
+        system->label[i] = (int32_t)(7 * id);
+        for (int a = 0; a < 3; a++) system->dipole[3 * i + a] = (double)(id + 1000 * a) + 0.5;
+    }
+"""
+
 
 def add_row(path, table, row):
     """Behind the last row of a table: a macro that goes on over lines."""
@@ -99,12 +114,16 @@ def build(folder):
     add_row(physics / "baths.def", "MD_BATHS", 'BATH(BERENDSEN, "berendsen", berendsen, MD_BATH_RELAXES, "weak coupling")')
     (physics / "baths/andersen.c").write_text(ANDERSEN)
     add_row(physics / "baths.def", "MD_BATHS", 'BATH(ANDERSEN, "andersen", andersen, MD_BATH_RELAXES | MD_BATH_BY_ATOM, "collisions of single atoms")')
+    for column in COLUMNS:
+        add_row(physics / "columns.def", "MD_SYSTEM_COLUMNS", column)
+    system = copy / "src/system/system.c"
+    system.write_text(system.read_text().replace(ALLOCATED, ALLOCATED + FILL, 1))
     for line in (Path(os.environ["MDMINI"]).parent / "CMakeCache.txt").read_text().splitlines():
         name, _, value = line.partition("=")
         cache[name.partition(":")[0]] = value
-    same = [f"-D{name}={cache[name]}" for name in ("CMAKE_C_COMPILER", "CMAKE_C_FLAGS", "CMAKE_PREFIX_PATH", "HDF5_ROOT", "CUDAToolkit_ROOT") if cache.get(name)]
+    same = [f"-D{name}={cache[name]}" for name in ("CMAKE_C_COMPILER", "CMAKE_C_FLAGS", "CMAKE_PREFIX_PATH", "HDF5_ROOT", "CUDAToolkit_ROOT", "MDMINI_MPI", "MPI_HOME", "MPI_C_COMPILER", "MDMINI_NCCL") if cache.get(name)]
     cuda = cache["MDMINI_CUDA"] if BACKEND == "cuda" else "OFF"
-    call("cmake", "-S", copy, "-B", folder / "build", *same, f"-DMDMINI_CUDA={cuda}", "-DMDMINI_TESTS=OFF", "-DMDMINI_MPI=OFF", "-DMDMINI_WERROR=ON",
+    call("cmake", "-S", copy, "-B", folder / "build", *same, f"-DMDMINI_CUDA={cuda}", "-DMDMINI_TESTS=OFF", "-DMDMINI_WERROR=ON",
          "-DMDMINI_HAVE_CPU_LEVELS=OFF")
     call("cmake", "--build", folder / "build", "--parallel", "2", "--target", "mdmini")
     return folder / "build/mdmini"
@@ -162,6 +181,38 @@ def test_bath_by_atom(checks, folder):
     checks.that(abs(warm / 0.3 - 1) < 0.1, f"those that have collided are at {warm}")
 
 
+def wrong_columns(path, precision):
+    """The columns of a restart file that are not what the ids in it say; whether its atoms stand in the order of their ids."""
+    sections, pair, state = restart_file.sections(path), *{"mixed": "f4 f8", "double": "f8 f8", "single": "f4 f4"}[precision].split()
+    ids = np.frombuffer(sections["id"], np.int32)
+    right = {"charge": (pair, ids / 4), "label": ("i4", 7 * ids), "dipole": (state, ids[:, None] + np.array([0.5, 1000.5, 2000.5]))}
+    wrong = [name for name, (kind, numbers) in right.items() if not np.array_equal(np.frombuffer(sections[name], kind).reshape(numbers.shape), numbers)]
+    return wrong, np.array_equal(ids, np.arange(len(ids)))
+
+
+def test_columns(checks, folder):
+    """Quantities stay with their atoms: through sorts, in restart files, from rank to rank."""
+    precisions, ways = ("mixed", "double", "single"), [(1, "", {})]
+    if BACKEND == "cuda":
+        ways += [(1, "memory.layout=aos memory.sort=cell", {}), (1, "memory.layout=soa memory.sort=none force.kernel=list", {})]
+    if not ranks.why_not():
+        ways += [(4, f"parallel.transport={transport}", environment) for transport, environment in ranks.transports(4).items()] \
+            if BACKEND == "cuda" else [(4, "", {})]
+    for k, (n, words, environment) in enumerate(ways):
+        what, size = f"{n} ranks, {words}", precisions[k % 3]
+        deck = program.write_deck(folder, "columns", **{
+            "system": {"start": "fcc", "cells": 8, "density": 0.8442, "temperature": 1.44}, "neighbor": {"skin": 0.2},
+            "run": {"backend": BACKEND, "steps": 60, "precision": size}, "restart": {"every": 30},
+            "output": {"existing": "overwrite", "frames_every": 0, "velocities_every": 0, "images_every": 0, "thermo_every": 20}})
+        for begin, steps in ((["columns.txt", *words.split()], 60), (["--restart", "columns.restart", "run.steps=100"], 100)):
+            done = ranks.run(n, *begin, folder=folder, name="columns", **environment) if n > 1 else program.run(*begin, folder=folder, name="columns")
+            if not checks.that(done.code == 0, f"{what}, step {steps}: {done.last_lines()}"):
+                break
+            wrong, in_order = wrong_columns(Path(folder) / "columns.restart", size)
+            checks.that(not wrong, f"{what}, step {steps}: {wrong}")
+            checks.that(not in_order or "sort=none" in words, f"{what}: atoms stand in the order of their ids, so that nothing was shown")
+
+
 def main():
     checks = Checks()
     if os.environ.get("MDMINI_SANITIZE"):
@@ -169,7 +220,7 @@ def main():
         sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["MDMINI"] = str(build(Path(folder)))
-        checks.run(test_form, test_bath, test_bath_by_atom)
+        checks.run(test_form, test_bath, test_bath_by_atom, test_columns)
     checks.finish()
 
 

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "physics/columns.def"
 #include "physics/noise.h"
 
 /* Numbers of three components, in the layout of memory.layout:
@@ -40,6 +41,9 @@ typedef struct CudaParticles {
     uint32_t *low;        /* [n], mixed precision: the word of the bits that position lacks; NULL with vec4 */
     CudaTag *tag;
     unsigned long long texture[3]; /* texture objects over position, with memory.load = texture; not in spare */
+#define ARRAY_COLUMN(name, number, components) void *name; /* [n][components] */
+    MD_COLUMNS(MD_ARRAY_COLUMN)
+#undef ARRAY_COLUMN
 } CudaParticles;
 
 /* Cells are numbered in row-major order, x fastest. Their edges are at least the range of the list, so that neighbours are in
@@ -72,7 +76,9 @@ enum {
  * 1/CUDA_ROOM_UNIT of that, and CUDA_LEAST_MIGRANTS. */
 enum { CUDA_ROOM_UNIT = 16, CUDA_LEAST_MIGRANTS = 128 };
 
-#define CUDA_ATOM_ROW_BYTES(pair_size) (8 * (pair_size) + sizeof(CudaTag))
+/* Of an atom on its way to another rank, with so many bytes of columns that have an array each. */
+#define CUDA_ATOM_ROW_BYTES(pair_size, column_bytes)                                                                   \
+    ((8 * (pair_size) + sizeof(CudaTag) + (column_bytes) + 15) / 16 * 16)
 
 /* Data that differ from list to list, in device memory: kernels keep their arguments. With direct and nccl kernels count all
  * of it if there is room; otherwise the host does. */

@@ -4,6 +4,7 @@
 #define MD_CUDA_DOMAIN_CUH
 
 #include "cuda/kernels/ahead.cuh"
+#include "cuda/kernels/columns.cuh"
 
 constexpr int own_side = CUDA_SIDES / 2;
 
@@ -89,11 +90,11 @@ __device__ inline int owner_of(const CudaDomain &domain, const Cell &cell) {
 }
 
 /* An atom on its way to another rank, or a copy of it: all that there is of it. */
-struct alignas(16) AtomRow {
+struct alignas(16) AtomRow : ColumnEntries {
     Vec4<Pair> position, velocity;
     CudaTag tag;
 };
-static_assert(sizeof(AtomRow) == CUDA_ATOM_ROW_BYTES(sizeof(Pair)), "as the host has it");
+static_assert(sizeof(AtomRow) == CUDA_ATOM_ROW_BYTES(sizeof(Pair), column_bytes), "as the host has it");
 static_assert(!has_domain || is_vec4, "memory.layout");
 
 /* Where the list takes an atom to be, before it is sorted. */
@@ -109,7 +110,7 @@ __device__ inline Vec3<Pair> place_of_row(const CudaArguments &a, const AtomRow 
 
 /* from, to: where its position is, off the first ones. */
 __device__ inline AtomRow atom_row(const CudaArguments &a, int i, int64_t from = 0) {
-    return AtomRow{((const Vec4<Pair> *)a.now.position.part[0])[i + from],
+    return AtomRow{load_columns(a.now, i), ((const Vec4<Pair> *)a.now.position.part[0])[i + from],
                    ((const Vec4<Pair> *)a.now.velocity.part[0])[i], a.now.tag[i]};
 }
 
@@ -117,6 +118,7 @@ __device__ inline void put_row(const CudaArguments &a, int i, const AtomRow &row
     ((Vec4<Pair> *)a.now.position.part[0])[i + to] = row.position;
     ((Vec4<Pair> *)a.now.velocity.part[0])[i] = row.velocity;
     a.now.tag[i] = row.tag;
+    store_columns(a.now, i, row);
 }
 
 #endif

@@ -21,6 +21,7 @@
  * neighbor.predict = velocity: cells are those of where the particles will be (physics/predict.h). */
 #include "cuda/kernels/ahead.cuh"
 #include "cuda/kernels/border.cuh"
+#include "cuda/kernels/columns.cuh"
 #include "cuda/kernels/scan.cuh"
 #include "physics/curve.h"
 
@@ -284,7 +285,7 @@ MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
 }
 
 /* The data of a particle that move to another slot. Forces are not moved: they are computed again before they are read. */
-struct Carried {
+struct Carried : ColumnEntries {
     Full<Pair> v; /* velocity */
     CudaTag tag;
     int type;
@@ -292,7 +293,7 @@ struct Carried {
 };
 
 __device__ inline Carried pick_up(const CudaParticles &from, int i) {
-    Carried carried = {load_velocity(from, i), from.tag[i], 0, 0};
+    Carried carried = {load_columns(from, i), load_velocity(from, i), from.tag[i], 0, 0};
     if constexpr (!is_vec4) {
         carried.type = from.type[i];
         if (is_mixed) carried.low = from.low[i];
@@ -308,6 +309,7 @@ __device__ inline void put_down(const CudaParticles &to, int i, const Carried &c
         if (is_mixed) to.low[i] = carried.low;
         ((Pair *)to.inverse_mass)[i] = carried.v.w;
     }
+    store_columns(to, i, carried);
 }
 
 /* A particle on its way into its slot, in memory that keeps the order of the slots. */

@@ -23,7 +23,11 @@ static double likely_halo(const CudaContext *context, double n) {
     return n * (all / own - 1);
 }
 
-size_t cuda_domain_row_bytes(const CudaContext *context) { return CUDA_ATOM_ROW_BYTES(context->facts.pair_size); }
+size_t cuda_domain_row_bytes(const CudaContext *context) {
+#define ARRAY_COLUMN(name, number, components) +md_column_bytes(MD_COLUMN_##name, context->config.run_precision)
+    return CUDA_ATOM_ROW_BYTES(context->facts.pair_size, 0 MD_COLUMNS(MD_ARRAY_COLUMN));
+#undef ARRAY_COLUMN
+}
 
 void cuda_domain_configure(CudaContext *context, MdComm *comm) {
     const int size = md_comm_size(comm);

@@ -154,8 +154,9 @@ void cuda_sort_take(CudaContext *context) {
     now->position = old.position;
     now->force = old.force;
     memcpy(now->texture, old.texture, sizeof now->texture);
-    *spare = (CudaParticles){
-        .velocity = old.velocity, .tag = old.tag, .type = old.type, .inverse_mass = old.inverse_mass, .low = old.low};
+    *spare = old;
+    spare->position = spare->force = (CudaVectors){0};
+    memset(spare->texture, 0, sizeof spare->texture);
 }
 
 int cuda_sort_prepare(CudaContext *context) {

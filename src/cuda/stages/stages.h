@@ -93,6 +93,13 @@ MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
 MdStatus cuda_memory_grow_atoms(CudaContext *context, int64_t n);
 MdStatus cuda_memory_grow_rows(CudaContext *context, int64_t n);
 size_t cuda_memory_list_bytes(const CudaContext *context); /* of the entries, as long as capacities stay */
+
+/* The columns of physics/columns.def that have an array each. Returns how many. */
+typedef struct CudaColumn {
+    int column; /* MD_COLUMN_... */
+    void **array;
+} CudaColumn;
+int cuda_columns(CudaParticles *p, CudaColumn columns[MD_N_COLUMNS]);
 /* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);
 /* Device to host through the pinned chunks, after all work issued so far; waits. */

@@ -12,8 +12,11 @@
 #include "cuda/stages/array_table.h"
 #include "parallel/rows.h"
 
-/* CudaParticles packs them in vectors; the list of places to change is in src/README.md, "To add a quantity of each atom". */
-_Static_assert(MD_N_COLUMNS == 6, "physics/columns.def has another column, which the cuda backend does not keep yet");
+/* Those of physics/columns.def that CudaParticles packs are named below; the others go through the table. */
+#define PACKED_COLUMN(name, number, components, what, traits, cuda) PACKED_COLUMN_##cuda
+#define PACKED_COLUMN_PACKED                                        +1
+#define PACKED_COLUMN_ARRAY                                         +0
+_Static_assert(MD_COLUMNS(PACKED_COLUMN) == 6, "a packed column that the cuda backend does not know");
 
 /* Of the whole box. Without gaps: its bytes go into the file. */
 typedef struct ListState {
@@ -65,6 +68,23 @@ static MdStatus save_raw(CudaContext *context, MdState *state, int which, double
     return md_state_rows(state, raw_names[which], rows, context->n_own, raw_size(context, which));
 }
 
+static MdStatus save_columns(CudaContext *context, MdState *state) {
+    const size_t n = (size_t)context->n_own;
+    CudaColumn columns[MD_N_COLUMNS];
+    const int n_columns = cuda_columns(&context->arguments.now, columns);
+    MdStatus status = MD_OK;
+    for (int k = 0; k < n_columns && status == MD_OK; k++) {
+        const MdColumn *column = &md_columns[columns[k].column];
+        const size_t bytes = md_column_bytes(columns[k].column, context->config.run_precision);
+        if (!(column->traits & MD_COLUMN_SAVED)) continue;
+        void *rows = md_alloc(n, bytes, "restart file");
+        cuda_memory_download(context, rows, *columns[k].array, n * bytes);
+        status = md_state_array(state, column->name, rows, bytes, context->n_own);
+        md_free(rows);
+    }
+    return status;
+}
+
 static MdStatus save_list(CudaContext *context, MdState *state) {
     const CudaGrid *grid = &context->arguments.grid;
     ListState list;
@@ -90,6 +110,7 @@ MdStatus cuda_state_save(CudaContext *context, MdState *state) {
     MdStatus status = save_tags(context, state);
     for (int which = CUDA_RAW_POSITION; which <= CUDA_RAW_REFERENCE && status == MD_OK; which++)
         status = save_raw(context, state, which, rows);
+    if (status == MD_OK) status = save_columns(context, state);
     if (status == MD_OK) status = save_list(context, state);
     cuda_memory_end(context, CUDA_STAGING);
     md_free(rows);
@@ -119,6 +140,42 @@ static void import_parameters(CudaContext *context) {
     cuda_kernels_set_parameters(context);
 }
 
+/* rows: [n_own] of a column in the precision of the run. */
+static void set_column(CudaContext *context, void *array, const void *rows, size_t bytes) {
+    CUDA_CHECK(cudaMemcpyAsync(array, rows, (size_t)context->n_own * bytes, cudaMemcpyDefault, context->stream));
+    CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* the rows may go now */
+}
+
+/* rows: [n_own] with numbers as in MdSystem. */
+static void fill_column(CudaContext *context, int column, void *array, const void *rows) {
+    const size_t bytes = md_column_bytes(column, context->config.run_precision),
+                 n = (size_t)context->n_own * (size_t)md_columns[column].components;
+    if (bytes == md_system_column_bytes(column)) {
+        set_column(context, array, rows, bytes);
+        return;
+    }
+    float *single = md_alloc(n, sizeof *single, "columns");
+    for (size_t k = 0; k < n; k++) single[k] = (float)((const double *)rows)[k];
+    set_column(context, array, single, bytes);
+    md_free(single);
+}
+
+/* Those that the system gives; the others begin as zero. */
+static void import_columns(CudaContext *context, const MdSystem *system) {
+    CudaColumn columns[MD_N_COLUMNS];
+    const int n = cuda_columns(&context->arguments.now, columns);
+    (void)system; /* a table without such columns */
+    for (int k = 0; k < n; k++)
+        CUDA_CHECK(
+            cudaMemsetAsync(*columns[k].array, 0,
+                            (size_t)context->n_own * md_column_bytes(columns[k].column, context->config.run_precision),
+                            context->stream));
+#define ARRAY_COLUMN(name, number, components)                                                                         \
+    fill_column(context, MD_COLUMN_##name, context->arguments.now.name, system->name);
+    MD_SYSTEM_COLUMNS(MD_ARRAY_COLUMN)
+#undef ARRAY_COLUMN
+}
+
 void cuda_state_import(CudaContext *context, const MdSystem *system) {
     size_t n = (size_t)context->n_own, vectors = 3 * n * sizeof(double);
     for (int t = 0; t < system->potential.n_types; t++) context->arguments.inverse_mass_of[t] = 1 / system->mass[t];
@@ -128,6 +185,7 @@ void cuda_state_import(CudaContext *context, const MdSystem *system) {
     upload(context, CUDA_K_gather_import_positions, system->position, vectors);
     upload(context, CUDA_K_gather_import_velocities, system->velocity, vectors);
     upload(context, CUDA_K_gather_import_images, system->image, 3 * n * sizeof(int32_t));
+    import_columns(context, system);
     import_parameters(context);
     context->places_stale = true;
     cuda_memory_end(context, CUDA_STAGING);
@@ -270,7 +328,7 @@ static void *arrive(const Loading *l, MdStatus *status, void *rows, size_t bytes
     return ordered;
 }
 
-static void *read_words(const Loading *l, int column, MdStatus *status) {
+static void *read_column(const Loading *l, int column, MdStatus *status) {
     const size_t bytes = md_column_bytes(column, l->context->config.run_precision);
     void *rows = md_alloc((size_t)l->n_rows, bytes, "restart file");
     if (*status == MD_OK) *status = md_state_array(l->state, md_columns[column].name, rows, bytes, l->n_rows);
@@ -284,10 +342,12 @@ static double *read_raw(const Loading *l, int which, MdStatus *status) {
     return arrive(l, status, rows, 3 * sizeof *rows);
 }
 
-static int32_t *take_types(const Loading *l, MdStatus *status) {
-    int32_t *types = md_alloc((size_t)l->n_rows, sizeof *types, "restart file");
-    memcpy(types, l->state->fixed[MD_COLUMN_type], (size_t)l->n_rows * sizeof *types);
-    return arrive(l, status, types, sizeof *types);
+/* A fixed column, with numbers as in MdSystem. */
+static void *take_fixed(const Loading *l, int column, MdStatus *status) {
+    const size_t bytes = md_system_column_bytes(column);
+    void *rows = md_alloc((size_t)l->n_rows, bytes, "restart file");
+    memcpy(rows, l->state->fixed[column], (size_t)l->n_rows * bytes);
+    return arrive(l, status, rows, bytes);
 }
 
 static void import_raw(CudaContext *context, int which, const double *rows) {
@@ -309,8 +369,8 @@ static MdStatus load_tags(Loading *l) {
     CudaContext *context = l->context;
     const size_t n = (size_t)context->n_own;
     MdStatus status = MD_OK;
-    l->ids = read_words(l, MD_COLUMN_id, &status);
-    int32_t(*images)[3] = read_words(l, MD_COLUMN_image, &status), *types = take_types(l, &status);
+    l->ids = read_column(l, MD_COLUMN_id, &status);
+    int32_t(*images)[3] = read_column(l, MD_COLUMN_image, &status), *types = take_fixed(l, MD_COLUMN_type, &status);
     CudaTag *tags = md_alloc(n, sizeof *tags, "restart file");
     for (size_t i = 0; status == MD_OK && i < n; i++)
         tags[i] = (CudaTag){images[i][0], images[i][1], images[i][2], l->ids[i]};
@@ -324,6 +384,23 @@ static MdStatus load_tags(Loading *l) {
     md_free(images);
     md_free(types);
     md_free(tags);
+    return status;
+}
+
+static MdStatus load_columns(Loading *l) {
+    CudaColumn columns[MD_N_COLUMNS];
+    const int n = cuda_columns(&l->context->arguments.now, columns);
+    MdStatus status = MD_OK;
+    for (int k = 0; k < n && status == MD_OK; k++) {
+        const int column = columns[k].column;
+        const bool is_fixed = md_columns[column].traits & MD_COLUMN_FIXED;
+        if (!is_fixed && !(md_columns[column].traits & MD_COLUMN_SAVED)) continue;
+        void *rows = is_fixed ? take_fixed(l, column, &status) : read_column(l, column, &status);
+        if (status == MD_OK && is_fixed) fill_column(l->context, column, *columns[k].array, rows);
+        else if (status == MD_OK)
+            set_column(l->context, *columns[k].array, rows, md_column_bytes(column, l->context->config.run_precision));
+        md_free(rows);
+    }
     return status;
 }
 
@@ -397,6 +474,7 @@ static MdStatus load_by_list(Loading *l, const ListState *list, double *places) 
         places = arrive(l, &status, places, 3 * sizeof *places);
     }
     if (status == MD_OK) status = load_tags(l);
+    if (status == MD_OK) status = load_columns(l);
     if (status == MD_OK) {
         import_raw(context, CUDA_RAW_REFERENCE, places);
         context->has_forces = false;
@@ -422,7 +500,8 @@ static MdStatus load_with_list(Loading *l) {
 
 /* The list is made again afterwards. */
 static MdStatus load_without_list(Loading *l) {
-    const MdStatus status = load_tags(l);
+    MdStatus status = load_tags(l);
+    if (status == MD_OK) status = load_columns(l);
     return status == MD_OK ? load_particles(l) : status;
 }
 
