@@ -294,14 +294,19 @@ MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors) {
     return status;
 }
 
-/* The units of a context, each in a separate thread: to compile one takes up to two seconds. */
+/* The units of a context, each in a separate thread: to compile one takes up to two seconds. Those that take longest begin
+ * first, so that with few processors the last to begin is short. */
+static const int longest_first[CUDA_N_UNITS] = {CUDA_STEP,   CUDA_NEIGHBOR, CUDA_SORT,      CUDA_FORCE, CUDA_HALO,
+                                                CUDA_GATHER, CUDA_MIGRATE,  CUDA_INTEGRATE, CUDA_REDUCE};
+
 typedef struct Creation {
     CudaContext *context;
     MdStatus status[CUDA_N_UNITS];
 } Creation;
 
-static void create_one(void *opaque, int unit) {
+static void create_one(void *opaque, int k) {
     Creation *creation = opaque;
+    const int unit = longest_first[k];
     CUDA_CHECK(cudaSetDevice(creation->context->device)); /* of this thread */
     creation->status[unit] = md_stop_requested() ? MD_STOPPED : create_unit(creation->context, unit);
 }
