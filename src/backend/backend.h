@@ -98,7 +98,8 @@ typedef struct MdKernelUse {
 
 /* Kernels that were compiled when the run began. */
 typedef struct MdCompilation {
-    int n_compiled, n_kept; /* files: compiled now; found in the cache of an earlier run */
+    int n_compiled, n_kept; /* files: compiled now; found in the cache of an earlier run, or installed */
+    int n_installed;        /* of the latter */
     double seconds;         /* host clock, until all were loaded; files side by side */
     char folder[3072];      /* of the cache; "": there is none */
     bool is_written;        /* it takes what is compiled */

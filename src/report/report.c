@@ -208,13 +208,17 @@ static void log_setup(MdRecord *r, const char *prefix) {
 /* Where the kernels of a GPU came from. */
 static void log_compilation(MdRecord *r) {
     const MdCompilation *c = &r->statistics.compilation;
+    const int n_cached = c->n_kept - c->n_installed;
     if (c->n_compiled == 0 && c->n_kept == 0) return;
     md_log(r->log, "kernels   ");
+    if (c->n_installed)
+        md_log(r->log, "%d file%s of the installation%s", c->n_installed, c->n_installed == 1 ? "" : "s",
+               c->n_compiled || n_cached ? ", " : "");
     if (c->n_compiled)
         md_log(r->log, "%d file%s compiled in %.2f s%s", c->n_compiled, c->n_compiled == 1 ? "" : "s", c->seconds,
-               c->n_kept ? ", " : "");
-    if (c->n_kept) md_log(r->log, "%d file%s from the cache %s", c->n_kept, c->n_kept == 1 ? "" : "s", c->folder);
-    else if (c->is_written) md_log(r->log, ", kept in %s", c->folder);
+               n_cached ? ", " : "");
+    if (n_cached) md_log(r->log, "%d file%s from the cache %s", n_cached, n_cached == 1 ? "" : "s", c->folder);
+    else if (c->n_compiled && c->is_written) md_log(r->log, ", kept in %s", c->folder);
     if (c->n_compiled && !c->folder[0])
         md_log(r->log, ", not kept: there is no folder for them (MDMINI_KERNEL_CACHE names one)");
     else if (c->n_compiled && !c->is_written)

@@ -269,6 +269,7 @@ static void write_compilation(MdJson *json, const MdCompilation *c) {
     md_json_begin_object(json, "compilation");
     md_json_int(json, "compiled", c->n_compiled);
     md_json_int(json, "cached", c->n_kept);
+    md_json_int(json, "installed", c->n_installed);
     md_json_real(json, "seconds", c->seconds);
     md_json_text(json, "cache", c->folder[0] ? c->folder : NULL);
     md_json_end_object(json);

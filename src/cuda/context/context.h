@@ -270,6 +270,7 @@ typedef struct CudaContext {
     CudaDriver driver;
     CUmodule modules[CUDA_N_UNITS];
     atomic_int n_compiled, n_kept; /* files of kernels: compiled by this run, taken from the cache */
+    atomic_int n_installed;        /* of the latter: installed with the program */
     double kernels_s;              /* until they were ready */
     CudaKernel kernels[CUDA_N_KERNELS];
     CUresult refused; /* check.kernels = off: the error of the first failed launch, */

@@ -41,9 +41,27 @@ static bool default_folder(char *path, size_t size) {
     return length > 0 && (size_t)length < size;
 }
 
+/* Of PREFIX/bin/mdmini PREFIX/share/mdmini/kernels, where only the owner of the program can put code. */
+static bool find_installed(char *path, size_t size) {
+    static const char below[] = "/share/mdmini/kernels";
+    struct stat program, folder;
+    const ssize_t length = readlink("/proc/self/exe", path, size - sizeof below);
+    path[length > 0 ? length : 0] = '\0';
+    if (stat(path, &program) != 0) return false;
+    for (int k = 0; k < 2; k++) {
+        char *slash = strrchr(path, '/');
+        if (!slash) return false;
+        *slash = '\0';
+    }
+    strcat(path, below);
+    return stat(path, &folder) == 0 && S_ISDIR(folder.st_mode) && folder.st_uid == program.st_uid &&
+           (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 void cuda_cache_open(CudaCache *cache) {
     const char *asked = getenv("MDMINI_KERNEL_CACHE");
     *cache = (CudaCache){.is_default = !asked};
+    if ((asked && !asked[0]) || !find_installed(cache->installed, sizeof cache->installed)) cache->installed[0] = '\0';
     if (asked) {
         if (strlen(asked) < sizeof cache->folder) strcpy(cache->folder, asked);
         return;
@@ -56,16 +74,16 @@ void cuda_cache_open(CudaCache *cache) {
 
 enum { PATH_BYTES = sizeof((CudaCache *)0)->folder + 256 };
 
-static void path_of(const CudaCache *cache, const char *name, char path[PATH_BYTES]) {
-    snprintf(path, PATH_BYTES, "%s/%s", cache->folder, name);
+static void path_of(const char *folder, const char *name, char path[PATH_BYTES]) {
+    snprintf(path, PATH_BYTES, "%s/%s", folder, name);
 }
 
-bool cuda_cache_read(const CudaCache *cache, const char *name, CudaImage *image) {
+static bool read_image(const char *folder, const char *name, CudaImage *image) {
     char path[PATH_BYTES];
     struct stat facts;
     uint64_t checksum;
-    if (!cache->folder[0]) return false;
-    path_of(cache, name, path);
+    if (!folder[0]) return false;
+    path_of(folder, name, path);
     FILE *file = fopen(path, "rb");
     if (!file) return false;
     bool whole = fstat(fileno(file), &facts) == 0 && facts.st_size > (off_t)sizeof checksum;
@@ -81,10 +99,15 @@ bool cuda_cache_read(const CudaCache *cache, const char *name, CudaImage *image)
     return whole;
 }
 
+bool cuda_cache_read(const CudaCache *cache, const char *name, CudaImage *image) {
+    if (read_image(cache->folder, name, image)) return true;
+    return image->is_installed = read_image(cache->installed, name, image);
+}
+
 void cuda_cache_write(const CudaCache *cache, const char *name, const CudaImage *image) {
     char path[PATH_BYTES], aside[PATH_BYTES + 24];
     if (!cache->folder[0]) return;
-    path_of(cache, name, path);
+    path_of(cache->folder, name, path);
     snprintf(aside, sizeof aside, "%s.%ld", path, (long)getpid());
     FILE *file = fopen(aside, "wbx"); /* one of another host with this number will do */
     if (!file) return;
@@ -119,7 +142,7 @@ static Kept *list_files(const CudaCache *cache, size_t *n, long long *bytes) {
     *bytes = 0;
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         struct stat facts;
-        path_of(cache, entry->d_name, path);
+        path_of(cache->folder, entry->d_name, path);
         if (lstat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
         if (*n == room) {
             Kept *more = realloc(files, (room = 2 * room + 64) * sizeof *files);
@@ -147,7 +170,7 @@ void cuda_cache_trim(long long most_bytes) {
     if (bytes > most_bytes) {
         qsort(files, n, sizeof *files, by_last_use);
         for (size_t k = 0; k < n && bytes > most_bytes / 4 * 3; k++) {
-            path_of(&cache, files[k].name, path);
+            path_of(cache.folder, files[k].name, path);
             if (remove(path) == 0) bytes -= files[k].bytes;
         }
     }

@@ -3,7 +3,10 @@
  * MDMINI_KERNEL_CACHE names a folder, or none where it is empty; without it the folder is $XDG_CACHE_HOME/mdmini or
  * ~/.cache/mdmini, where that can be written. An image is kept under a name that tells all that went into it, so that programs,
  * versions and GPUs may share a folder. It is written aside and renamed, and a checksum ends it: jobs that start together
- * never see half of one, and one that a crash has damaged counts as not there. */
+ * never see half of one, and one that a crash has damaged counts as not there.
+ *
+ * Images that the folder lacks are read from share/mdmini/kernels of the installed program, if it is there: a centre fills
+ * it once for all users (run/README.md). */
 #ifndef MD_CUDA_CACHE_H
 #define MD_CUDA_CACHE_H
 
@@ -16,7 +19,8 @@ typedef struct CudaImage {
     char *bytes; /* a cubin, or PTX */
     size_t size;
     char *messages; /* of the compiler; NULL: none */
-    bool is_kept;   /* it was in the cache */
+    bool is_kept;   /* it was in the cache, or installed */
+    bool is_installed;
 } CudaImage;
 void cuda_image_free(CudaImage *image);
 
@@ -26,8 +30,9 @@ uint64_t cuda_cache_hash(uint64_t hash, const char *text);
 uint64_t cuda_cache_hash_source(uint64_t hash, const char *source);
 
 typedef struct CudaCache {
-    char folder[3072]; /* "": nothing is kept */
-    bool is_default;   /* bounded in size: the least recently used files are removed (CUDA_CACHE_BYTES) */
+    char folder[3072];    /* "": nothing is kept */
+    char installed[3072]; /* only read; "": there is none, or nothing is to be kept */
+    bool is_default;      /* bounded in size: the least recently used files are removed (CUDA_CACHE_BYTES) */
 } CudaCache;
 
 /* The default folder is made if it is not there. */

@@ -54,6 +54,7 @@ void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics) {
     cuda_cache_open(&cache);
     statistics->compilation = (MdCompilation){.n_compiled = atomic_load(&context->n_compiled),
                                               .n_kept = atomic_load(&context->n_kept),
+                                              .n_installed = atomic_load(&context->n_installed),
                                               .seconds = context->kernels_s};
     snprintf(statistics->compilation.folder, sizeof statistics->compilation.folder, "%s", cache.folder);
     statistics->compilation.is_written = cache.folder[0] && access(cache.folder, W_OK | X_OK) == 0;

@@ -204,6 +204,7 @@ static MdStatus load_module(CudaContext *context, int unit, int block, bool coun
     MdStatus status = compile(&target, unit, block, &image, context->errors);
     if (status == MD_OK) CUDA_DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
     atomic_fetch_add(image.is_kept ? &context->n_kept : &context->n_compiled, 1);
+    if (image.is_installed) atomic_fetch_add(&context->n_installed, 1);
     cuda_image_free(&image);
     return status;
 }
