@@ -274,6 +274,22 @@ static MdMemory estimate_memory(const MdSimulation *s) {
     return memory;
 }
 
+static bool minimizes(const MdSimulation *s) {
+    return !s->resumed && s->record.config->run_minimize != MD_MINIMIZE_OFF;
+}
+
+/* The relaxation comes before the run, in memory that it gives back. */
+static MdStatus add_minimization(MdSimulation *s) {
+    MdMemory *memory = &s->record.memory, relaxed;
+    if (!minimizes(s) || s->record.no_gpu) return MD_OK;
+    const MdStatus status =
+        md_minimize_estimate(s->record.ops, s->record.asked, &s->record.plan, &relaxed, s->record.errors);
+    if (status != MD_OK) return status;
+    if (relaxed.device_bytes > memory->device_bytes) memory->device_bytes = relaxed.device_bytes;
+    if (relaxed.host_bytes > memory->host_bytes) memory->host_bytes = relaxed.host_bytes;
+    return MD_OK;
+}
+
 /* The memory of all processes of this host. */
 static uint64_t add_on_host(const MdRecord *r) {
     const int size = md_comm_size(r->comm);
@@ -441,11 +457,12 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
         if (!s->record.no_gpu) s->record.memory = estimate_memory(s);
         s->thermostat = md_thermostat_make(s->record.config, &s->record.plan);
         if (resumed) s->thermostat.heat = md_checkpoint_heat(resumed);
+        const MdStatus relaxed = add_minimization(s);
         MdStatus memory = check_memory(s), disk = is_root ? check_disk(s) : MD_OK, motion = check_motion(s),
                  places = md_places_check(&s->record),
                  there = is_root && resumed ? md_continue_check(&s->record) : MD_OK;
-        const bool runs = recalled == MD_OK && memory == MD_OK && disk == MD_OK && motion == MD_OK && places == MD_OK &&
-                          there == MD_OK;
+        const bool runs = recalled == MD_OK && relaxed == MD_OK && memory == MD_OK && disk == MD_OK &&
+                          motion == MD_OK && places == MD_OK && there == MD_OK;
         if (md_comm_worst_status(comm, runs ? MD_OK : md_errors_status(errors), errors) == MD_OK) return s;
     }
     md_simulation_destroy(s);

@@ -10,6 +10,7 @@
 #include "base/nvtx.h"
 #include "base/stop.h"
 #include "continue.h"
+#include "integrate/minimize.h"
 #include "integrate/verlet.h"
 #include "output/schedule.h"
 #include "parallel/comm.h"
@@ -375,6 +376,13 @@ static void describe(MdSimulation *s) {
     free(text);
 }
 
+/* A run that is resumed has done it. */
+static MdStatus minimize(MdSimulation *s) {
+    MdRecord *r = &s->record;
+    if (s->resumed || r->config->run_minimize == MD_MINIMIZE_OFF) return MD_OK;
+    return md_minimize(r->ops, r->asked, &r->plan, s->system, &r->minimization, r->errors);
+}
+
 static MdStatus run_phases(MdSimulation *s) {
     double start = md_clock_s();
     md_comm_set_patience(s->record.comm, UNEVEN * s->record.config->parallel_timeout);
@@ -385,8 +393,11 @@ static MdStatus run_phases(MdSimulation *s) {
     if (made != MD_OK) return made;
     s->record.random = s->system->random;
     s->record.tail = md_system_tail(s->system);
-    MdStatus status = set_up(s);
-    s->record.setup_seconds = md_clock_s() - start - s->record.verify_seconds;
+    const double made_s = md_clock_s();
+    MdStatus status = minimize(s);
+    trace_phase(s, "minimize", made_s);
+    if (status == MD_OK) status = set_up(s);
+    s->record.setup_seconds = md_clock_s() - start - s->record.verify_seconds - s->record.minimization.seconds;
     trace_phase(s, "set-up", start);
     if (status == MD_STOPPED) return status; /* before anything was touched */
     if (status == MD_OK) {

@@ -208,6 +208,10 @@ typedef struct MdBackendOps {
     MdStatus (*scale_velocities)(void *context, double factor, const double shift[3]);
     /* md_noise_collide for each atom; in 2-D the velocities along z stay. */
     MdStatus (*collide)(void *context, const MdCollisions *collisions);
+    /* v = keep v + push F/m, x += move v, but no atom moves further than `most`, nor to a place that is not finite: a step of a
+     * minimisation. In double precision. The list stays as it is: the caller knows when it must be built again (rebuild). Invalidates
+     * the forces until compute_forces, if move is not 0. */
+    MdStatus (*descend)(void *context, double keep, double push, double move, double most);
     /* Particles by id, into host memory; of several processes each gets those of its block of ids (md_comm_block_begin), and numbers
      * that are NaN for an id that no process has. Waits for the device. Collective. */
     MdStatus (*gather)(void *context, MdFrame *frame);

@@ -341,6 +341,36 @@ static MdStatus scale_velocities(void *context, double factor, const double shif
     return MD_OK;
 }
 
+/* In double. */
+static void descend_atom(MdCpuContext *c, int64_t i, double keep, double push, double move, double most) {
+    const double by_mass = push / c->mass[c->type[i]];
+    double v[3], v_sq = 0;
+    for (int a = 0; a < 3; a++) {
+        v[a] = keep * ((const double *)c->velocity[a])[i] + by_mass * ((const double *)c->force[a])[i];
+        v_sq += v[a] * v[a];
+        ((double *)c->velocity[a])[i] = v[a];
+    }
+    const double way = move * sqrt(v_sq), scale = way > most ? most / way : 1;
+    if (isfinite(way))
+        for (int a = 0; a < 3; a++) ((double *)c->position[a])[i] += scale * move * v[a];
+}
+
+static MdStatus descend(void *context, double keep, double push, double move, double most) {
+    MdCpuContext *c = context;
+    const double start_s = md_clock_s();
+    md_require(c->precision == MD_PRECISION_DOUBLE);
+    finish_kick(c);
+    need_forces(c);
+#pragma omp parallel for num_threads(c->n_threads) schedule(static)
+    for (int64_t i = 0; i < c->n_atoms; i++) descend_atom(c, i, keep, push, move, most);
+    if (move != 0) {
+        c->kernels->place_atoms(c);
+        c->halo.is_stale = true;
+    }
+    end_stage(c, MD_CPU_INTEGRATE, start_s);
+    return MD_OK;
+}
+
 static MdStatus collide(void *context, const MdCollisions *collisions) {
     MdCpuContext *c = context;
     const double start_s = md_clock_s();
@@ -458,6 +488,7 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .sum = sum,
                                      .scale_velocities = scale_velocities,
                                      .collide = collide,
+                                     .descend = descend,
                                      .gather = gather,
                                      .output_estimate = md_cpu_output_estimate,
                                      .output_create = md_cpu_output_create,

@@ -197,6 +197,12 @@ static MdStatus collide(void *context, const MdCollisions *collisions) {
     return status;
 }
 
+static MdStatus descend(void *context, double keep, double push, double move, double most) {
+    MdStatus status = cuda_steps_finish(context);
+    if (status == MD_OK) cuda_integrate_descend(context, keep, push, move, most);
+    return status;
+}
+
 static MdStatus gather(void *context, MdFrame *frame) {
     MdStatus status = cuda_steps_finish(context);
     if (status == MD_OK) cuda_gather_frame(context, frame);
@@ -312,6 +318,7 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .sum = sum,
                                       .scale_velocities = scale_velocities,
                                       .collide = collide,
+                                      .descend = descend,
                                       .gather = gather,
                                       .output_estimate = output_estimate,
                                       .output_create = cuda_output_create,

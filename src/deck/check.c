@@ -64,6 +64,8 @@ static const Need needs[] = {
     NEED(potential_switch_from, potential_shift, BIT(MD_SHIFT_SWITCH)),
     NEED(run_threads, run_backend, BIT(MD_BACKEND_CPU) | BIT(MD_BACKEND_AUTO)),
     NEED(run_device, run_backend, BIT(MD_BACKEND_CUDA) | BIT(MD_BACKEND_AUTO)),
+    NEED(run_minimize_force, run_minimize, BIT(MD_MINIMIZE_STEEPEST) | BIT(MD_MINIMIZE_FIRE)),
+    NEED(run_minimize_steps, run_minimize, BIT(MD_MINIMIZE_STEEPEST) | BIT(MD_MINIMIZE_FIRE)),
     NEED(ensemble_target, ensemble_thermostat, BATHS),
     NEED(ensemble_every, ensemble_thermostat, BATHS),
     NEED(ensemble_relaxation, ensemble_thermostat, RELAXING),

@@ -62,6 +62,9 @@ static const Foreign table[] = {
     {NULL, "processors decomposition ntmpi", "parallel.grid", NULL},
     {NULL, "ranks nranks parallel.n parallel.np parallel.processes parallel.size mpiranks", "mpirun -n N mdmini", NULL},
     {NULL, "maxh walltimelimit timelimit", "run.walltime", NULL},
+    {NULL, "minimise minimizer minstyle fire", "run.minimize", NULL},
+    {NULL, "emtol ftol", "run.minimize_force", NULL},
+    {NULL, "maxiter", "run.minimize_steps", NULL},
 
     {NULL, "binsize bin", NULL, "such key: cells follow from cutoff and skin"},
     {NULL, "tail dispcorr tailcorrection", NULL, "such key: the log tells tail corrections, and no number has them"},
@@ -71,7 +74,6 @@ static const Foreign table[] = {
      "ensemble.thermostat = langevin, ensemble.relaxation = 1 / (2 friction)", NULL},
     {NULL, "nhchain", NULL, "such thermostat"},
     {NULL, "integrator method nosehoover brownian runstyle", NULL, "integrator but velocity Verlet"},
-    {NULL, "minimize minimise minimizer minstyle emtol emstep fire", NULL, "minimizer: start from a lattice"},
     {NULL, "rdf msd vacf computerdf computemsd compute chunk", NULL,
      "such analysis while it runs; tools/plot.py draws g(r) of a trajectory"},
     {NULL, "charge charges coulomb coulombtype rcoulomb kspace kspacestyle pme ewald", NULL, "charges"},

@@ -108,9 +108,9 @@ void md_advice_log_start(const MdRecord *r, const MdThermo *first) {
     char *text = NULL;
     if (starts_too_close(first)) {
         char *way = way_apart(r);
-        text = md_format(
-            "atoms start very close to each other: a potential energy of %.3g per atom will turn into heat. %s",
-            first->potential, way);
+        text = md_format("atoms start very close to each other: a potential energy of %.3g per atom will turn into "
+                         "heat. %s. run.minimize = fire moves them apart before the run",
+                         first->potential, way);
         free(way);
     } else if (first->pairs == 0 && r->plan.n_atoms > 1) {
         text = md_format("no pair of atoms is within the cutoff (%g): all forces are zero. %s",

@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "base/log.h"
+#include "integrate/minimize.h"
 #include "output/files.h"
 #include "output/pipeline.h"
 #include "report/balance.h"
@@ -85,9 +86,10 @@ typedef struct MdRecord {
     MdHistory history;
     FILE *table; /* NAME.csv, by report/table.h; NULL: not open */
     MdVerification verification;
-    MdTail tail;      /* of the system, once it is made */
-    int64_t step;     /* the last one completed */
-    bool files_ready; /* existing files are moved, the log is open: the report may write */
+    MdTail tail;                 /* of the system, once it is made */
+    MdMinimization minimization; /* of run.minimize; zeros: none in this process */
+    int64_t step;                /* the last one completed */
+    bool files_ready;            /* existing files are moved, the log is open: the report may write */
     double setup_seconds, loop_seconds, verify_seconds;
     MdRandomCost random;          /* of the start, within the set-up */
     MdPipelineStatistics written; /* rows and frames of the loop only */

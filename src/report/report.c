@@ -226,6 +226,22 @@ static void log_compilation(MdRecord *r) {
     md_log(r->log, "\n");
 }
 
+static void log_minimization(MdRecord *r) {
+    const MdMinimization *m = &r->minimization;
+    const MdConfig *c = r->config;
+    if (c->run_minimize == MD_MINIMIZE_OFF || r->resume.from) return;
+    char *method = md_config_value_text(c, MD_OPTION_run_minimize);
+    md_log(
+        r->log,
+        "relaxed   %s, %lld steps in %.2f s: largest force %.3g, was %.3g; potential energy %.8g per atom, was %.8g\n",
+        method, (long long)m->n_steps, m->seconds, m->force, m->force_before, m->potential, m->potential_before);
+    free(method);
+    if (m->force > c->run_minimize_force)
+        md_warn(r->log,
+                "the relaxation ended after run.minimize_steps = %lld with a force of %.3g; run.minimize_force is %g\n",
+                (long long)c->run_minimize_steps, m->force, c->run_minimize_force);
+}
+
 void md_report_plan(MdRecord *r) {
     log_setup(r, "# "); /* the whole output is a deck that can be read again */
     if (r->resume.from) md_continued_log(r, "# ");
@@ -281,6 +297,7 @@ void md_report_head(MdRecord *r) {
     log_setup(r, "");
     log_tail(r);
     log_compilation(r);
+    log_minimization(r);
     md_log(r->log, "output   ");
     const bool is_kept = r->config->restart_every != 0 || r->resume.from; /* a restart file, at the end at the latest */
     const char *files[] = {r->files.h5,  r->files.xyz, r->files.json,

@@ -56,6 +56,19 @@ static void write_tail(MdJson *json, const MdRecord *r) {
     md_json_end_object(json);
 }
 
+static void write_minimization(MdJson *json, const MdRecord *r) {
+    const MdMinimization *m = &r->minimization;
+    if (r->config->run_minimize == MD_MINIMIZE_OFF || r->resume.from) return;
+    md_json_begin_object(json, "minimization");
+    md_json_int(json, "steps", m->n_steps);
+    md_json_real(json, "seconds", m->seconds);
+    md_json_real(json, "largest_force", m->force);
+    md_json_real(json, "largest_force_before", m->force_before);
+    md_json_real(json, "potential_energy_per_atom", m->potential);
+    md_json_real(json, "potential_energy_per_atom_before", m->potential_before);
+    md_json_end_object(json);
+}
+
 static void write_time_step(MdJson *json, const MdRecord *r) {
     char *note;
     const double share = md_advice_time_step(r, &note);
@@ -300,6 +313,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     write_last_row(json, &r->history);
     write_averages(json, &r->history);
     write_tail(json, r);
+    write_minimization(json, r);
     write_time_step(json, r);
     md_json_real(json, "energy_drift_per_atom_step", md_history_drift(&r->history));
     md_json_real(json, "energy_drift_error_per_atom_step", md_history_drift_error(&r->history));

@@ -64,6 +64,7 @@ typedef enum CudaStage {
     X(integrate, check, "")                                                                                            \
     X(integrate, scale, "")                                                                                            \
     X(integrate, collide, "")                                                                                          \
+    X(integrate, descend, "run.precision=double")                                                                      \
     X(reduce, sums, "")                                                                                                \
     X(reduce, finish, "reduce.finish=two-pass")                                                                        \
     X(reduce, measure, "")                                                                                             \

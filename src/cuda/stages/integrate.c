@@ -49,6 +49,16 @@ void cuda_integrate_collide(CudaContext *context, const MdCollisions *collisions
     cuda_timing_end(context);
 }
 
+void cuda_integrate_descend(CudaContext *context, double keep, double push, double move, double most) {
+    cuda_memory_need_forces(context);
+    cuda_timing_begin(context, CUDA_INTEGRATE);
+    context->halo.is_stale = context->halo.is_stale || move != 0;
+    context->arguments.factor = keep;
+    memcpy(context->arguments.shift, (double[]){push, move, most}, sizeof context->arguments.shift);
+    cuda_launch(context, CUDA_K_integrate_descend, context->room);
+    cuda_timing_end(context);
+}
+
 MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long key, int64_t step_offset) {
     const unsigned bits = (unsigned)(key & 0xffffffffu);
     float displacement;
