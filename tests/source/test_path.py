@@ -14,9 +14,9 @@ KINDS = {".c", ".h", ".cu", ".cuh", ".inc", ".def"}
 ELEMENTARY = "microbench"  # folder
 # Of src/ without them, and of them. 2,910 of the lines are the cuda backend over several processes: domains, migration, halo exchange
 # through the host, by NCCL and by stores to other GPUs; 280 are the verification by all of them, 330 the frames that all of them write.
-# 210 are the table of columns and what reads it.
+# 210 are the table of columns and what reads it. 400 are the relaxation of a start (run.minimize).
 # Of the elementary kernels 550 lines are what passes between processes.
-MOST_LINES, MOST_ELEMENTARY = 46_892, 7_289
+MOST_LINES, MOST_ELEMENTARY = 47_310, 7_289
 
 
 def rows(page, title):

@@ -7,6 +7,7 @@
  *         the displacement, while everything is in registers: velocity and position are read and written once a step.
  *         Its maximum goes through the block (reduce.cuh) to one integer atomicMax. If velocities are needed
  *         in between, the half kick is done separately. */
+#include "cuda/kernels/descend.cuh"
 #include "cuda/kernels/integrate.cuh"
 
 constexpr bool has_check = MD_SW_neighbor_rebuild != MD_REBUILD_EVERY;
@@ -76,24 +77,4 @@ MD_KERNEL k_integrate_collide(MD_ARGUMENTS) {
     double v[3] = {full.v.x, full.v.y, full.v.z};
     md_noise_collide(&a.collisions, (uint32_t)a.now.tag[i].id, full.w, v);
     store<Pair>(a.now.velocity, i, {(Pair)v[0], (Pair)v[1], (Pair)v[2]}, full.w);
-}
-
-/* A step of a minimisation: factor: of the old velocity; shift: of F/m, of the way, and the longest way. */
-/* Reads velocity, force, position [n], factor, shift; writes velocity, position [n]. */
-MD_KERNEL k_integrate_descend(MD_ARGUMENTS) {
-    const int i = thread_index();
-    if (i >= own_atoms(a)) return;
-    Full<Pair> full = load_velocity(a.now, i);
-    const Vec3<Pair> f = load<Pair>(a.now.force, i);
-    const double by_mass = a.shift[0] * (double)full.w, move = a.shift[1], most = a.shift[2];
-    const Vec3<double> v = {a.factor * full.v.x + by_mass * f.x, a.factor * full.v.y + by_mass * f.y,
-                            a.factor * full.v.z + by_mass * f.z};
-    store<Pair>(a.now.velocity, i, {(Pair)v.x, (Pair)v.y, (Pair)v.z}, full.w);
-    const double way = move * sqrt(v.x * v.x + v.y * v.y + v.z * v.z), scale = way > most ? move * most / way : move;
-    if (move == 0 || !(way <= 1e300)) return; /* NaN */
-    const Vec3<State> x = load_position(a.now, i);
-    store_position(
-        a.now, i,
-        storable(Vec3<State>{(State)(x.x + scale * v.x), (State)(x.y + scale * v.y), (State)(x.z + scale * v.z)}),
-        load_type(a.now, i));
 }
