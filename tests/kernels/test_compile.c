@@ -6,11 +6,9 @@
 #define _XOPEN_SOURCE 700
 #include <elf.h>
 #include <glob.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "backends/backends.h"
 #include "check.h"
@@ -217,53 +215,6 @@ static void test_registers(const char *const *words) {
     md_deck_destroy(deck);
 }
 
-typedef struct Turn {
-    CudaTarget target;
-    MdErrors *errors;
-    MdStatus status;
-} Turn;
-
-static void *compile_in_turn(void *opaque) {
-    Turn *turn = opaque;
-    CudaImage image;
-    turn->status = cuda_compile(&turn->target, "cuda/kernels/reduce", 64, &image, turn->errors);
-    cuda_image_free(&image);
-    return NULL;
-}
-
-/* A unit does not begin before those of lower turns have, and does then. */
-static void test_turns(const char *const *words) {
-    MdDeck *deck = state_deck(words);
-    MdSystem *system = state_system(deck);
-    const MdSystemPlan plan = state_plan(system);
-    MdErrors *errors = md_errors_create();
-    MdConfig config = *md_deck_config(deck);
-    atomic_uint begun = 1u << 1;
-    pthread_t thread;
-    check_context("turns");
-    CHECK(resolve(&config, &plan, NULL, errors) == MD_OK);
-    Turn turn = {.target = {.config = &config,
-                            .box = &plan.box,
-                            .potential = &plan.potential,
-                            .n_atoms = plan.n_atoms,
-                            .compute_capability = 90,
-                            .begun = &begun,
-                            .turn = 2},
-                 .errors = errors};
-    setenv("MDMINI_KERNEL_CACHE", "", 1); /* it is compiled */
-    if (CHECK(pthread_create(&thread, NULL, compile_in_turn, &turn) == 0)) {
-        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-        CHECK(atomic_load(&begun) == 1u << 1);
-        atomic_fetch_or(&begun, 1u << 0);
-        pthread_join(thread, NULL);
-        CHECK(turn.status == MD_OK && atomic_load(&begun) == 7);
-    }
-    md_errors_print(errors, stdout);
-    md_errors_destroy(errors);
-    md_system_destroy(system);
-    md_deck_destroy(deck);
-}
-
 int main(void) {
     /* Units that a switch does not concern are compiled once. */
     char folder[] = "/tmp/mdmini-kernels-XXXXXX", command[64];
@@ -297,7 +248,6 @@ int main(void) {
     if (!is_one) test_registers(melt);
     for (int capability = sampled ? 90 : 80; capability <= 90 && !is_one; capability += 10)
         compile_ceilings(capability);
-    if (!is_one) test_turns(melt);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     CHECK(system(command) == 0);
     return check_finish();

@@ -273,7 +273,6 @@ typedef struct CudaContext {
     atomic_int n_compiled, n_kept; /* files of kernels: compiled by this run, taken from the cache */
     atomic_int n_installed;        /* of the latter: installed with the program */
     double kernels_s;              /* until they were ready */
-    atomic_uint begun_units;       /* see CudaTarget */
     CudaKernel kernels[CUDA_N_KERNELS];
     CUresult refused; /* check.kernels = off: the error of the first failed launch, */
     const char *refused_kernel;

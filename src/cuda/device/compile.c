@@ -5,9 +5,6 @@
  *
  * The text is part of the program. MDMINI_KERNELS may name a folder like src/ whose files cuda/kernels/... are
  * read instead: to try a change without a build. Compiled code is kept for later runs (cache.h). */
-#ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L /* nanosleep */
-#endif
 #include "cuda/device/compile.h"
 
 #include <ctype.h>
@@ -17,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "base/stream.h"
@@ -291,15 +287,7 @@ static void take_code(nvrtcProgram program, CudaArchitecture architecture, CudaI
     cuda_nvrtc_check((is_ptx ? nvrtcGetPTX : nvrtcGetCUBIN)(program, image->bytes), "the compiled kernels");
 }
 
-static void wait_for_turn(const CudaTarget *target) {
-    const unsigned lower = (1u << target->turn) - 1;
-    if (!target->begun) return;
-    /* A unit takes some tenths of a millisecond from its bit to the lock of NVRTC: a millisecond leaves it the start. */
-    while ((atomic_load(target->begun) & lower) != lower) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    atomic_fetch_or(target->begun, 1u << target->turn);
-}
-
-static MdStatus run_compiler(const CudaTarget *target, const Sources *sources, const char *name, const Options *options,
+static MdStatus run_compiler(const Sources *sources, const char *name, const Options *options,
                              CudaArchitecture architecture, CudaImage *image, MdErrors *errors) {
     const char *texts[MAX_OPTIONS], *names[MAX_SOURCES];
     nvrtcProgram program;
@@ -309,7 +297,6 @@ static MdStatus run_compiler(const CudaTarget *target, const Sources *sources, c
     cuda_nvrtc_check(nvrtcCreateProgram(&program, sources->texts[find_source(sources, name)], name, sources->n,
                                         sources->texts, names),
                      "nvrtcCreateProgram");
-    wait_for_turn(target);
     const nvrtcResult result = nvrtcCompileProgram(program, options->n, texts);
     image->messages = read_messages(program);
     if (result == NVRTC_SUCCESS) take_code(program, architecture, image);
@@ -336,7 +323,7 @@ MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, Cud
         name_image(&sources, unit, &options, kept, sizeof kept);
         cuda_cache_open(&cache);
         image->is_kept = cuda_cache_read(&cache, kept, image);
-        if (!image->is_kept) status = run_compiler(target, &sources, name, &options, architecture, image, errors);
+        if (!image->is_kept) status = run_compiler(&sources, name, &options, architecture, image, errors);
         if (!image->is_kept && status == MD_OK) cuda_cache_write(&cache, kept, image);
     }
     free_sources(&sources);

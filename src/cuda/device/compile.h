@@ -2,8 +2,6 @@
 #ifndef MD_CUDA_COMPILE_H
 #define MD_CUDA_COMPILE_H
 
-#include <stdatomic.h>
-
 #include "cuda/device/cache.h"
 #include "deck/deck.h"
 #include "physics/box.h"
@@ -20,10 +18,6 @@ typedef struct CudaTarget {
     const char *header;     /* of the toolkit, which they include with any switches; NULL: none */
     int n_sms;        /* multiprocessors, which decide about blocks; 0: not known, as where code is compiled only */
     int held_sources; /* rounds in which a block of the resident kernel loads its tile (cuda_brick_held_sources) */
-    /* NVRTC parses one unit at a time. A unit that is not in the cache waits until those of lower turns, 0 to 31, have
-     * begun: their bits are set in `begun`, and then its own. NULL: it does not wait. */
-    atomic_uint *begun;
-    int turn;
 } CudaTarget;
 
 /* Compiles <unit>.cu, a path below src/, for blocks of `block` threads. A text that does not compile is an internal fault (input,

@@ -198,16 +198,9 @@ static MdStatus compile(const CudaTarget *target, int unit, int block, CudaImage
     return cuda_compile(&complete, unit_file(target->config, unit), block, image, errors);
 }
 
-/* Those that take longest begin first, so that with few processors the last to begin is short. Sort is often compiled for
- * two sizes of a block. */
-static const int longest_first[CUDA_N_UNITS] = {CUDA_STEP,   CUDA_SORT,    CUDA_NEIGHBOR,  CUDA_FORCE, CUDA_HALO,
-                                                CUDA_GATHER, CUDA_MIGRATE, CUDA_INTEGRATE, CUDA_REDUCE};
-
 static MdStatus load_module(CudaContext *context, int unit, int block, bool counting) {
-    CudaTarget target = target_of(context, counting);
+    const CudaTarget target = target_of(context, counting);
     CudaImage image;
-    target.begun = &context->begun_units;
-    while (longest_first[target.turn] != unit) target.turn++;
     MdStatus status = compile(&target, unit, block, &image, context->errors);
     if (status == MD_OK) CUDA_DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
     atomic_fetch_add(image.is_kept ? &context->n_kept : &context->n_compiled, 1);
@@ -302,7 +295,11 @@ MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors) {
     return status;
 }
 
-/* The units of a context, each in a separate thread: to compile one takes up to two seconds. */
+/* The units of a context, each in a separate thread: to compile one takes up to two seconds. Those that take longest begin
+ * first, so that with few processors the last to begin is short. */
+static const int longest_first[CUDA_N_UNITS] = {CUDA_STEP,   CUDA_NEIGHBOR, CUDA_SORT,      CUDA_FORCE, CUDA_HALO,
+                                                CUDA_GATHER, CUDA_MIGRATE,  CUDA_INTEGRATE, CUDA_REDUCE};
+
 typedef struct Creation {
     CudaContext *context;
     MdStatus status[CUDA_N_UNITS];
@@ -313,7 +310,6 @@ static void create_one(void *opaque, int k) {
     const int unit = longest_first[k];
     CUDA_CHECK(cudaSetDevice(creation->context->device)); /* of this thread */
     creation->status[unit] = md_stop_requested() ? MD_STOPPED : create_unit(creation->context, unit);
-    atomic_fetch_or(&creation->context->begun_units, 1u << k); /* it was in the cache, or is not needed */
 }
 
 MdStatus cuda_kernels_create(CudaContext *context) {
