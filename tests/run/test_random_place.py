@@ -11,7 +11,6 @@ from resuming import BACKEND, deck, resume, run_tests
 
 LATTICE = {"seed": 5}
 PLACES = {"start": "random", "cells": None, "atoms": 600, "density": 0.4, "types": 2, "seed": 6}
-ON_AUTO = {"cpu": "host", "cuda": "device"}
 HAS_CUDA = "cuda (" in subprocess.run([program.program(), "--version"], capture_output=True, text=True).stdout
 
 
@@ -35,7 +34,7 @@ def test_same_state(checks, folder):
             if not all(told):
                 continue
             for place, report in zip(places, told):
-                made_on = ON_AUTO[BACKEND] if place == "auto" else place
+                made_on = "host" if place == "auto" else place
                 checks.that(report["random_made_on"] == made_on, f"{what}, {place}: made on {report['random_made_on']}")
                 checks.that(report["random_numbers"] == told[0]["random_numbers"] >= 3 * report["n_atoms"],
                             f"{what}, {place}: {report['random_numbers']} numbers")
@@ -54,8 +53,16 @@ def test_same_state(checks, folder):
 def test_log(checks, folder):
     name = deck(folder, "start", system=LATTICE)
     text = " ".join(program.run(name, "run.steps=2", folder=folder).stdout.split())
-    for words in (f"made on the {ON_AUTO[BACKEND]} in ", f"auto system.random = {ON_AUTO[BACKEND]}: "):
+    for words in ("made on the host in ", "auto system.random = host: "):
         checks.that(words in text, f"{words!r} is not in the log: {text[-400:]}")
+
+
+def test_many(checks, folder):
+    """Numbers of many atoms are made on the GPU of the run."""
+    if BACKEND == "cuda":
+        report = start(checks, folder, "auto", {"dimension": 2, "start": "square", "cells": 510, "density": 0.05}, "report.verify=off", "restart.every=0",
+                       "output.frames_every=0", "output.velocities_every=0", "output.images_every=0", "potential.cutoff=2.5")
+        checks.that(report and report["random_made_on"] == "device", f"made on {report and report['random_made_on']}")
 
 
 def test_refused(checks, folder):
@@ -87,4 +94,4 @@ def test_resumed(checks, folder):
     checks.that(not differ, f"resumed with other places: the end differs in {differ}")
 
 
-run_tests(test_same_state, test_log, test_refused, test_resumed)
+run_tests(test_same_state, test_log, test_many, test_refused, test_resumed)
