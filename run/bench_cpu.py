@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The cpu backend beside LAMMPS (Debian's lmp, opt styles, double precision) on the melt of inputs/melt.txt.
+"""The cpu backend beside LAMMPS on the melt of inputs/melt.txt: Debian's lmp with opt styles, which are in double precision, or
+another one, --lammps, with its own words, --lammps-words, in which {precision} is that of mdmini.
 
 Each program melts the crystal once for --melt steps and keeps a restart file; timed is what follows, the whole time loop as
 each program gives it. They take turns, LAMMPS before every run of mdmini, so that each turn gives a ratio; on a shared machine
@@ -9,11 +10,15 @@ only these mean anything, and the median counts. LAMMPS runs as many MPI ranks a
   safe       rebuilt when an atom has moved half the skin; LAMMPS at a skin of 0.3, mdmini at the one it chooses
 
 A turn is quiet if other processes took less than 5 per cent of the processors during both of its runs; where some turns
-were quiet, the others are left out. Each run waits for a quiet second, --patience seconds at most. Every run of mdmini verifies itself: one that does not pass has no speed, and the exit
-code is 1. Without LAMMPS the speeds of mdmini stand alone.
+were quiet, the others are left out. Each run waits for a quiet second, --patience seconds at most. Every run of mdmini verifies
+itself: one that does not pass has no speed, and the exit code is 1. Without LAMMPS the speeds of mdmini stand alone.
 
 usage: run/bench-cpu.sh MDMINI [--turns 9] [--steps 500] [--melt 1000] [--cells 20] [--processes 2] [--patience 0]
                         [--precisions double,mixed,single] [--words "section.key=value ..."]
+                        [--lammps lmp] [--lammps-words "-sf opt"]
+
+LAMMPS with its INTEL package, in the precision of mdmini:
+  run/bench-cpu.sh build/mdmini --lammps PATH/lmp --lammps-words "-sf intel -pk intel 0 mode {precision}"
 """
 import argparse
 import json
@@ -32,7 +37,7 @@ from scripts import Parser, check_program
 
 INPUTS = Path(__file__).resolve().parents[1] / "inputs"
 DECKS = [str(INPUTS / "melt.txt"), str(INPUTS / "presets/every.txt")]
-TARGETS = {"double": 1.5, "mixed": 2.5}  # times LAMMPS
+TARGETS = {"lj/cut/opt": {"double": 1.5, "mixed": 2.5}, "lj/cut/intel": {"double": 3, "mixed": 4.5}}  # times LAMMPS, by its pair style
 RULES = {"every 20": ([], "every 20 check no"),
          "safe": (["neighbor.rebuild=device-check", "neighbor.skin=auto"], "every 1 check yes")}
 QUIET = 0.05  # share of the processors that others may take
@@ -87,18 +92,31 @@ def wait_for_quiet(patience_s):
 def run(words, folder):
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace")
     if done.returncode not in (0, 3):  # 3: a verdict of mdmini
-        sys.exit(f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout[-800:]}{done.stderr[-800:]}")
+        errors = "\n".join(line for line in done.stdout.splitlines() if line.startswith("ERROR"))  # of LAMMPS; mpirun says much more
+        sys.exit(f"{' '.join(words)}: exit code {done.returncode}\n{errors or done.stdout[-800:] + done.stderr[-800:]}")
     return done.stdout
 
 
 class Lammps:
-    def __init__(self, a, folder):
+    """One LAMMPS with its words: melted once; style is the pair style that ran."""
+
+    def __init__(self, a, words, folder):
         self.folder, self.steps = folder, a.steps
-        # Not bound: where others run on one core, the ranks may move as threads do.
-        self.words = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "-np", str(a.processes),
-                      "lmp", "-sf", "opt", "-log", "none", "-in"]
+        folder.mkdir()
+        # Not bound: where others run on one core, the ranks may move as threads do. One thread a rank, unless the words say more.
+        self.words = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "-x", "OMP_NUM_THREADS=1", "-np", str(a.processes),
+                      a.lammps, *words.split(), "-log", "none", "-in"]
         (folder / "melt.in").write_text(MELT.format(cells=a.cells, steps=a.melt, rule=RULES["every 20"][1]))
-        self.version = run(self.words + ["melt.in"], folder).splitlines()[0]
+        text = run(self.words + ["melt.in"], folder)
+        self.version = text.splitlines()[0]
+        self.compiler = re.search(r"^Compiler: (.*)", run([a.lammps, "-h"], folder), re.M)[1]
+        self.style = re.search(r"pair (lj/cut\S*),", text)[1]
+        n_processes = int(re.search(r"Loop time of \S+ on (\d+) procs", text)[1])
+        if n_processes < a.processes:
+            sys.exit(f"{a.lammps}: {n_processes} of {a.processes} ranks: it was built without the MPI of {shutil.which('mpirun')}")
+        suffix = re.search(r"-(?:sf|suffix) (?:hybrid )?(\S+)", words)
+        if suffix and not self.style.endswith("/" + suffix[1]):  # LAMMPS runs its plain styles then, without a word
+            sys.exit(f"{a.lammps}: no pair style lj/cut/{suffix[1]}: {self.style} ran with the words {words}")
 
     def speed(self, rule):
         (self.folder / "timed.in").write_text(TIMED.format(steps=self.steps, rule=RULES[rule][1]))
@@ -123,27 +141,36 @@ class Mdmini:
         return {key: report[key] for key in ("verdict", "atom_steps_per_second", "n_atoms", "provenance")}
 
 
-def measure(a, folder):
-    """Turns: rule, precision, the report of mdmini, the speed of LAMMPS (None without it), what others took."""
-    found = all(shutil.which(program) for program in ("lmp", "mpirun"))
-    if not found:
+def peers(a, folder):
+    """{precision: LAMMPS, None without it}; precisions whose words are the same share one."""
+    if not all(shutil.which(program) for program in (a.lammps, "mpirun")):
         print("LAMMPS is not installed (Debian packages lammps, openmpi-bin): no ratios")
-    lammps = Lammps(a, folder) if found else None
-    programs = {precision: Mdmini(a, folder, precision) for precision in a.precisions.split(",")}
+        return dict.fromkeys(a.precisions.split(","))
+    words = {precision: a.lammps_words.replace("{precision}", precision) for precision in a.precisions.split(",")}
+    made = {text: Lammps(a, text, folder / f"lammps-{n}") for n, text in enumerate(dict.fromkeys(words.values()))}
+    return {precision: made[text] for precision, text in words.items()}
+
+
+def measure(a, folder):
+    """LAMMPS (None without it), and turns: rule, precision, the report of mdmini, the speed and the pair style of LAMMPS, what
+    others took."""
+    lammps = peers(a, folder)
+    programs = {precision: Mdmini(a, folder, precision) for precision in lammps}
     turns = []
     for _ in range(a.turns):
         for rule in RULES:
             for precision, mdmini in programs.items():
+                peer = lammps[precision]
                 wait_for_quiet(a.patience)
                 watch = Watch()
-                speed = lammps.speed(rule) if lammps else None
+                speed = peer.speed(rule) if peer else None
                 others = watch.share()
                 wait_for_quiet(a.patience)
                 watch = Watch()
                 report = mdmini.report(rule)
                 turns.append({"rule": rule, "precision": precision, "report": report, "lammps": speed,
-                              "others": max(others, watch.share())})
-    return lammps.version if lammps else None, turns
+                              "style": peer and peer.style, "others": max(others, watch.share())})
+    return next(iter(lammps.values())), turns
 
 
 def figures(turns):
@@ -158,7 +185,7 @@ def figures(turns):
         beside = passed and case[0]["lammps"] is not None
         ratios = [turn["report"]["atom_steps_per_second"] / turn["lammps"] for turn in counted] if beside else []
         rows.append({"rule": rule, "precision": precision, "verdict": ", ".join(verdicts), "n_turns": len(case),
-                     "n_quiet": len(quiet), "target": TARGETS.get(precision) if beside else None,
+                     "n_quiet": len(quiet), "target": TARGETS.get(case[0]["style"], {}).get(precision) if beside else None,
                      "lammps": statistics.median(turn["lammps"] for turn in counted) if case[0]["lammps"] else None,
                      "speed": statistics.median(turn["report"]["atom_steps_per_second"] for turn in counted) if passed else None,
                      "ratio": statistics.median(ratios) if ratios else None,
@@ -192,15 +219,22 @@ def main():
     parser.add_argument("--patience", type=float, default=0)
     parser.add_argument("--precisions", default="double,mixed,single")
     parser.add_argument("--words", default="")
+    parser.add_argument("--lammps")
+    parser.add_argument("--lammps-words")
     a = parser.parse_args()
     check_program(parser, a.mdmini)
+    for program in (a.lammps or "lmp", "mpirun") if a.lammps or a.lammps_words else ():  # asked for, it has to be there
+        if not shutil.which(program):
+            parser.error(f"{program}: no such program")
+    a.lammps = os.path.abspath(shutil.which(a.lammps)) if a.lammps else "lmp"
+    a.lammps_words = "-sf opt" if a.lammps_words is None else a.lammps_words
     with tempfile.TemporaryDirectory(prefix="mdmini-bench-") as name:
-        version, turns = measure(a, Path(name))
+        lammps, turns = measure(a, Path(name))
     first = turns[0]["report"]
     at = first["provenance"]
     print(f"{first['n_atoms']} atoms, {a.steps} steps after {a.melt} of melting, M atom-steps/s\n{at['machine']}: "
           f"{at['machine_details']}\nmdmini {at['commit']}{' (changed)' if at['dirty'] else ''}, {at['c_compiler']}"
-          + (f"\n{version}, opt styles, {a.processes} MPI ranks" if version else ""))
+          + (f"\n{lammps.version}, {lammps.compiler}, {a.processes} MPI ranks: {a.lammps_words}" if lammps else ""))
     rows = figures(turns)
     print(table(rows))
     return 0 if all(row["verdict"] == "PASSED" for row in rows) else 1

@@ -1,4 +1,5 @@
-"""run/bench_cpu.py: its figures follow from the turns, and a small system goes through it, with LAMMPS or without."""
+"""run/bench_cpu.py: its figures follow from the turns, and a small system goes through it, with LAMMPS, with another LAMMPS and its
+words, or without."""
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import bench_cpu  # noqa: E402
 
 def turn(precision, speed, lammps, others=0.0, verdict="PASSED"):
     report = {"verdict": verdict, "atom_steps_per_second": speed}
-    return {"rule": "safe", "precision": precision, "report": report, "lammps": lammps, "others": others}
+    return {"rule": "safe", "precision": precision, "report": report, "lammps": lammps, "style": lammps and "lj/cut/opt", "others": others}
 
 
 def test_figures(checks):
@@ -55,6 +56,52 @@ def test_without_lammps(checks, folder):
     checks.that("LAMMPS is not installed" in text and "MPI" not in text, text)
 
 
+STAND_INS = {"mpirun": """#!/bin/sh
+while [ "$1" != -np ]; do shift; done
+shift 2
+exec "$@"
+""", "fake-lmp": """#!/bin/sh
+[ "$1" != -h ] || { echo "Compiler: a stand-in's"; exit; }
+case "$*" in *" nix "*) echo "ERROR: Illegal package command"; exit 1;; esac
+echo "$*" >> "$(dirname "$0")/words"
+echo "LAMMPS (a stand-in)
+  (1) pair lj/cut/intel, perpetual
+Loop time of 1e-9 on 1 procs for 40 steps with 864 atoms"
+"""}
+
+
+def test_other_lammps(checks, folder):
+    """Its words arrive, with the precision of mdmini; what is missing, refused or quietly ignored is told before a run is timed."""
+    for name, text in STAND_INS.items():
+        (Path(folder) / name).write_text(text)
+        (Path(folder) / name).chmod(0o755)
+
+    def run(words, *more, lammps=f"{folder}/fake-lmp"):
+        done = subprocess.run([str(SOURCE / "run/bench-cpu.sh"), program.program(), "--cells", "6", "--steps", "40", "--melt", "40",
+                               "--turns", "1", "--processes", "1", "--precisions", "double,mixed", "--lammps", lammps,
+                               "--lammps-words", words, *more], capture_output=True, text=True,
+                              env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+        return done.returncode, done.stdout + done.stderr
+
+    code, said = run("-sf intel -pk intel 0 mode {precision}")
+    checks.that(code == 0 and "LAMMPS (a stand-in), a stand-in's, 1 MPI ranks: -sf intel -pk intel 0 mode {precision}" in said, said)
+    rows = [line.split() for line in said.splitlines() if line.startswith("safe")]
+    checks.that([row[1] for row in rows] == ["double", "mixed"] and all(target in row for target, row in zip(("3.0", "4.5"), rows))
+                and all("MISSED" in row for row in rows), said)
+    got = (Path(folder) / "words").read_text().splitlines()
+    expected = [f"-sf intel -pk intel 0 mode {precision} -log none -in {deck}.in" for deck, precision in
+                [("melt", "double"), ("melt", "mixed"), *2 * [("timed", "double"), ("timed", "mixed")]]]
+    checks.that(got == expected, f"words {got}")
+    for words, more, expected_code, expected in (
+            ("-sf intel -pk nix 0", (), 1, "exit code 1\nERROR: Illegal package command\n"),
+            ("-sf kk", (), 1, "no pair style lj/cut/kk: lj/cut/intel ran"),
+            ("-sf intel", ("--processes", "2"), 1, "1 of 2 ranks: it was built without the MPI of")):
+        code, said = run(words, *more)
+        checks.that(code == expected_code and expected in said and "Traceback" not in said, f"{words}: exit code {code}: {said}")
+    code, said = run("-sf intel", lammps="nix")
+    checks.that(code == 2 and "nix: no such program" in said, f"a missing LAMMPS: exit code {code}: {said}")
+
+
 def main():
     checks = Checks()
     test_figures(checks)
@@ -62,6 +109,8 @@ def main():
         test_run(checks, folder, os.environ["PATH"])
     with program.temporary_folder() as folder:
         test_without_lammps(checks, folder)
+    with program.temporary_folder() as folder:
+        test_other_lammps(checks, folder)
     checks.finish()
 
 
