@@ -17,6 +17,7 @@ if not (build / "cmake_install.cmake").exists():
 
 def run(*command, folder):
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "MDMINI", "MDMINI_SOURCE")}
+    environment["LD_LIBRARY_PATH"] = f"{build}/tests/emulator:{os.environ.get('LD_LIBRARY_PATH', '')}"  # an emulated GPU is not installed
     done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, env=environment)
     checks.that(done.returncode == 0, f"{' '.join(map(str, command))}: {done.returncode} {done.stdout[-500:]}{done.stderr[-500:]}")
     return done
