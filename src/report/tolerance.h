@@ -133,7 +133,7 @@ static inline double md_tolerance_time_step(const MdThermo *row, double curvatur
         peak_sq = fmax(peak_sq, force * force / mass);
         scale = fmax(scale, md_pair_scale(potential->form, pair));
         double jump = md_pair_force(potential->form, pair, pair->cutoff_sq) * pair->cutoff;
-        double crossings = row->pairs * (2 * sqrt(2 * row->temperature) * row->time / pair->cutoff + 1);
+        double crossings = row->pairs * (2 * speed * row->time / pair->cutoff + 1);
         step_force = fmax(step_force, fabs(jump) * speed * sqrt(crossings));
     }
     double collision = timestep * timestep * peak_sq / 24, crossing = step_force * timestep / sqrt(12.0);
