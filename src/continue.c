@@ -102,6 +102,7 @@ MdTrajectorySpec md_trajectory_of_run(const MdRecord *r, const MdSystem *system)
                              .h5md = {.n_atoms = r->plan.n_atoms,
                                       .box = r->plan.box,
                                       .n_types = r->plan.potential.n_types,
+                                      .units = md_config_units(c),
                                       .precision = c->output_precision,
                                       .compression = c->output_compression,
                                       .unwrapped = c->output_unwrapped == MD_ON,

@@ -21,6 +21,10 @@ from scripts import Parser  # found by trajectory
 
 OBSERVABLES = ["particle_number", "temperature", "pressure", "density", "potential_energy", "kinetic_energy",
                "internal_energy", "conserved_energy"]
+# Of datasets, by their names; strings of variable length. A program that reads H5MD knows no name of a reduced unit.
+UNITS = {"position": "Angstrom", "edges": "Angstrom", "velocity": "Angstrom ps-1", "force": "kJ mol-1 Angstrom-1", "time": "ps", "mass": "u",
+         "temperature": "K", "pressure": "pressure", "density": "density", "potential_energy": "eV", "kinetic_energy": "eV",
+         "internal_energy": "eV", "conserved_energy": "eV"}
 POSITION, BOX = "/particles/all/position/value", "/particles/all/box"
 
 
@@ -188,10 +192,17 @@ def walk(checker, file, position, quantities):
     check_numbers(checker, file, elements, dimension)
     check_intervals(checker, file, elements)
 
-    def no_units(name, node):
-        checker.need("unit" not in node.attrs, f"{name} has a unit, which no reader knows in reduced units")
+    def check_unit(name, node):
+        unit, right = node.attrs.get("unit"), UNITS.get(name.split("/")[-2 if name.endswith("/value") else -1]) if style == b"metal" else None
+        if isinstance(node, h5py.Dataset) and "parameters/" not in name:
+            right = {2: "eV Angstrom-2", 3: "bar"}[dimension] if right == "pressure" else right
+            right = f"Angstrom-{dimension}" if right == "density" else right
+            checker.need(unit == right and (right is None or type(unit) is str), f"{name} has the unit {unit!r}, not {right!r}")
+        else:
+            checker.need(unit is None, f"{name} has a unit")
 
-    file.visititems(no_units)
+    style = bytes(file["/parameters/mdmini"].attrs["unit_style"])
+    file.visititems(check_unit)
 
 
 def check_head(checker, file):
@@ -292,7 +303,9 @@ def read_json(checker, path):
 
 def check_parameters(checker, file):
     checker.text("/parameters/mdmini", "run_id")
-    checker.text("/parameters/mdmini", "unit_style", b"lj")
+    style = checker.at("/parameters/mdmini").attrs.get("unit_style")
+    checker.need(style in (b"lj", b"metal"), f"/parameters/mdmini@unit_style is {style!r}")
+    checker.need(("units" in file["/h5md/modules"]) == (style == b"metal"), "the module units goes with others than reduced units")
     for name in ("deck", "provenance"):
         checker.need(len(checker.whole(f"/parameters/mdmini/{name}")) > 0, f"/parameters/mdmini/{name} is no text")
     read_json(checker, "/parameters/mdmini/provenance")

@@ -22,7 +22,7 @@ KINDS = {  # kind: (what it is, what reads it)
     "peers": ("speeds of other programs (CSV, such as run/results/peers.csv)", "tools/study.py --peers FILE takes them"),
     "folder": ("a folder", "what is needed is a file"),
 }
-BEGINNINGS = {b"\x89HDF\r\n\x1a\n": "trajectory", b"mdmini restart\0": "restart", b"mdmini ": "log", b"step,time (tau),": "thermo"}
+BEGINNINGS = {b"\x89HDF\r\n\x1a\n": "trajectory", b"mdmini restart\0": "restart", b"mdmini ": "log", b"step,time (": "thermo"}
 KEYS = {  # that only this kind has
     "record": ("rows", "gpu_states"), "report": ("atom_steps_per_second", "options"), "trace": ("traceEvents",), "ceilings": ("ceilings",),
     "stages": ("bench", "cases"), "definition": ("definition", "order"), "study": ("definition", "points", "effects")}

@@ -38,6 +38,17 @@ from scripts import Parser, guess, one_of  # found by trajectory
 ALL = "particles/all/"
 THERMO = ("temperature", "pressure", "potential_energy", "kinetic_energy", "total_energy", "conserved_energy")
 SLAB = 1.2  # sigma: how thick what is drawn of three dimensions is
+LABELS = {  # of axes; t: of a frame, with its time; D: the dimension
+    "lj": {"temperature": r"temperature  $k_\mathrm{B}T/\varepsilon$", "potential_energy": r"potential energy  $U/N\varepsilon$",
+           "total_energy": r"total energy  $E/N\varepsilon$", "drift": "conserved energy: drift",
+           "pressure2": r"pressure  $P\sigma^2/\varepsilon$", "pressure3": r"pressure  $P\sigma^3/\varepsilon$", "time": r"time  $t/\tau$",
+           "speed": r"speed  $v\tau/\sigma$", "x": r"$x/\sigma$", "y": r"$y/\sigma$", "z": r"$z/\sigma$",
+           "r": r"distance  $r/\sigma$", "t": r"$t = {:g}\,\tau$", "of_table": ""},
+    "metal": {"temperature": r"temperature  $T$ (K)", "potential_energy": r"potential energy  $U/N$ (eV)",
+              "total_energy": r"total energy  $E/N$ (eV)", "drift": "conserved energy: drift (eV)",
+              "pressure2": r"pressure  $P$ (eV/Å$^2$)", "pressure3": r"pressure  $P$ (bar)", "time": r"time  $t$ (ps)",
+              "speed": r"speed  $v$ (Å/ps)", "x": r"$x$ (Å)", "y": r"$y$ (Å)", "z": r"$z$ (Å)", "r": r"distance  $r$ (Å)",
+              "t": r"$t = {:g}$ ps", "of_table": " (angstrom)"}}
 MAX_FRAMES = 100  # that the mean of g(r) is over
 MAX_CIRCLES = 5_000  # that are circles in an SVG: more are a bitmap in it, or no viewer is quick with the file
 
@@ -48,8 +59,11 @@ MAX_CIRCLES = 5_000  # that are circles in an SVG: more are a bitmap in it, or n
 class Frame:
     """One configuration: position [n, dimension] within the box, length and periodic [dimension], speed or None."""
 
+    style = "lj"  # of its units
+
     def __init__(self, file, k):
         self.dimension = d = dimension_of(file)
+        self.style = style_of(file)
         position = part(file, ALL + "position/value", 3)
         self.step = int(part(file, ALL + "position/step", 1, len(position))[k])
         self.time = float(part(file, ALL + "position/time", 1, len(position))[k])
@@ -78,8 +92,17 @@ class Frame:
 
     def view(self):
         """The corners of what is drawn: at least two sigma wide, where open axes span less."""
-        more = np.where(self.periodic, 0, np.maximum(2 - (self.high - self.low), 0) / 2)
+        more = np.where(self.periodic, 0, np.maximum(2 * self.sigma - (self.high - self.low), 0) / 2)
         return self.low - more, self.high + more
+
+    @property
+    def labels(self):
+        return LABELS[self.style]
+
+    @property
+    def sigma(self):
+        """The unit of lengths that are drawn; in others than reduced units that of a liquid with as many particles per volume."""
+        return 1 if self.style == "lj" else round(0.92 * self.density ** (-1 / self.dimension), 3)
 
     @property
     def density(self):
@@ -91,6 +114,15 @@ def dimension_of(file):
     if d not in (2, 3):
         raise ValueError(f"{file.filename}: parameters/mdmini@dimension is {d}: {NOT_OURS}")
     return int(d)
+
+
+def style_of(file):
+    """Of the units: a word of LABELS."""
+    style = file["parameters/mdmini"].attrs.get("unit_style", b"lj")  # the first version wrote none
+    style = style.decode() if isinstance(style, bytes) else str(style)
+    if style not in LABELS:
+        raise ValueError(f"{file.filename}: parameters/mdmini@unit_style is {style}: {NOT_OURS}")
+    return style
 
 
 def load_thermo(path, file):
@@ -148,16 +180,16 @@ def read_neighbors(path, n_atoms):
 # --- the pictures -----------------------------------------------------------------------------------------------------
 
 
-def plot_thermo(thermo, dimension):
+def plot_thermo(thermo, dimension, labels):
     # What is conserved differs from the total energy by what a shift of the potential cuts off, and by heat: its drift is seen
     # as the change since the beginning only.
     kept = thermo["conserved_energy"]
     known = kept[np.isfinite(kept)]
-    panels = [(r"temperature  $k_\mathrm{B}T/\varepsilon$", thermo["temperature"], BLUE),
-              (r"potential energy  $U/N\varepsilon$", thermo["potential_energy"], BLUE),
-              (r"total energy  $E/N\varepsilon$", thermo["total_energy"], BLUE),
-              (r"conserved energy: drift", kept - known[0] if len(known) else kept, VERMILION),
-              (rf"pressure  $P\sigma^{dimension}/\varepsilon$", thermo["pressure"], BLUE)]
+    panels = [(labels["temperature"], thermo["temperature"], BLUE),
+              (labels["potential_energy"], thermo["potential_energy"], BLUE),
+              (labels["total_energy"], thermo["total_energy"], BLUE),
+              (labels["drift"], kept - known[0] if len(known) else kept, VERMILION),
+              (labels[f"pressure{dimension}"], thermo["pressure"], BLUE)]
     panels = [panel for panel in panels if np.isfinite(panel[1]).any()]  # an open box has no pressure
     figure, axes = plt.subplots(len(panels), 1, sharex=True, figsize=(COLUMN, 1.45 * len(panels) + 0.2), constrained_layout=True,
                                 squeeze=False)
@@ -167,7 +199,7 @@ def plot_thermo(thermo, dimension):
         axis.set_ylabel(label)
         axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-3, 5))
     figure.align_ylabels()
-    axes[-1, 0].set_xlabel(r"time  $t/\tau$")
+    axes[-1, 0].set_xlabel(labels["time"])
     axes[-1, 0].set_xlim(thermo["time"][0], max(thermo["time"][-1], thermo["time"][0] + 1e-9))
     return figure
 
@@ -178,8 +210,8 @@ def draw_particles(figure, axis, frame, chosen, color, low, high, **how):
     axis.set_xlim(low[0], high[0])
     axis.set_ylim(low[1], high[1])
     figure.canvas.draw()  # only now the layout says how large a sigma is
-    points = axis.get_window_extent().width / (high[0] - low[0]) * 72 / figure.dpi
-    spacing = 1.1 * frame.density ** (-1 / frame.dimension)
+    points = axis.get_window_extent().width / (high[0] - low[0]) * 72 / figure.dpi * frame.sigma
+    spacing = 1.1 * frame.density ** (-1 / frame.dimension) / frame.sigma
     size = 0.9 * points if points > 4 or len(frame.position) < 100 else max(spacing * points, 0.3)
     return axis.scatter(*frame.position[chosen, :2].T, c=color, s=size**2, linewidths=0,
                         rasterized=len(chosen) > MAX_CIRCLES, **how)
@@ -188,9 +220,9 @@ def draw_particles(figure, axis, frame, chosen, color, low, high, **how):
 def lowest_of_slab(frame):
     """Where the slab begins: in the middle, or, where less than a third as many particles are there as in the fullest layer, as
     beside a vacuum, in that. (Of a crystal there may be one plane in the one, and two in the other.)"""
-    z = np.sort(frame.position[:, 2])
-    first = np.append(z, (frame.low[2] + frame.high[2] - SLAB) / 2)
-    counts = np.searchsorted(z, first + SLAB, side="right") - np.searchsorted(z, first)
+    z, thick = np.sort(frame.position[:, 2]), SLAB * frame.sigma
+    first = np.append(z, (frame.low[2] + frame.high[2] - thick) / 2)
+    counts = np.searchsorted(z, first + thick, side="right") - np.searchsorted(z, first)
     return first[-1] if 3 * counts[-1] >= counts.max() else first[counts.argmax()]
 
 
@@ -199,7 +231,7 @@ def choose_slab(frame):
     if frame.dimension == 2:
         return np.arange(len(frame.position))
     z, low = frame.position[:, 2], lowest_of_slab(frame)
-    chosen = np.flatnonzero((z >= low) & (z <= low + SLAB))
+    chosen = np.flatnonzero((z >= low) & (z <= low + SLAB * frame.sigma))
     return chosen[np.argsort(z[chosen], kind="stable")]
 
 
@@ -235,7 +267,7 @@ def plot_snapshots(frames, color):
     chosen = [choose_slab(frame) for frame in frames]
     if color == "speed":
         values = [frame.speed[some] for frame, some in zip(frames, chosen)]
-        label, low, high = r"speed  $v\tau/\sigma$", 0, max(1e-9, *(np.percentile(v, 99.5) for v in values))
+        label, low, high = frames[0].labels["speed"], 0, max(1e-9, *(np.percentile(v, 99.5) for v in values))
     else:
         values = [local_order(frame, some) for frame, some in zip(frames, chosen)]
         label, low, high = r"local hexatic order  $|\psi_6|$", 0, 1
@@ -243,11 +275,11 @@ def plot_snapshots(frames, color):
             label, low, high = r"local order  $q_6$", 0.2, 0.6  # liquid 0.3 to 0.45, fcc 0.575
     for axis, frame, value in zip(axes[0], frames, values):
         slab = "" if frame.dimension == 2 else \
-            "\n" + rf"slab $z/\sigma$ = {lowest_of_slab(frame):.2f} to {lowest_of_slab(frame) + SLAB:.2f}"
+            "\n" + rf"slab {frame.labels['z']} = {lowest_of_slab(frame):.2f} to {lowest_of_slab(frame) + SLAB * frame.sigma:.2f}"
         axis.set_title(f"step {frame.step:,}" + ("\n" if len(frames) > 2 else "   ") +
-                       rf"$t = {frame.time:g}\,\tau$   mean {value.mean():.3f}{slab}")
-        axis.set_xlabel(r"$x/\sigma$")
-    axes[0, 0].set_ylabel(r"$y/\sigma$")
+                       rf"{frame.labels['t'].format(frame.time)}   mean {value.mean():.3f}{slab}")
+        axis.set_xlabel(frame.labels["x"])
+    axes[0, 0].set_ylabel(frames[0].labels["y"])
     bar = figure.colorbar(matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(low, high), "viridis"), ax=axes,
                           shrink=0.8, pad=0.02)
     bar.set_label(label)
@@ -294,32 +326,36 @@ def frames_of_mean(steps, thermo, first_step):
     return chosen, words
 
 
+def empty_distribution(ends):
+    return RadialDistribution(longest_distance(ends, 5 * ends[0].sigma), 0.02 * ends[0].sigma)
+
+
 def average_distribution(file, ends, steps, chosen, words):
     """(g(r) summed over the chosen frames, its label). ends: the first and the last frame of the file; steps: of all frames; words: which
     part of the run the chosen ones are of."""
-    mean = RadialDistribution(longest_distance(ends))
+    mean = empty_distribution(ends)
     for k in chosen:
         mean.add(Frame(file, k), min(MAX_PAIRS, 4 * MAX_PAIRS // len(chosen)))
     span = f"mean of {len(chosen)} frames, steps {steps[chosen[0]]:,} to {steps[chosen[-1]]:,}\n" if len(chosen) > 1 else ""
     return mean, span + (words if len(chosen) > 1 or words.startswith("no mean") else "one frame is left: no mean")
 
 
-def distribution_table(mean, ends):
-    """Columns of NAME-gr.csv. ends: g(r) of the first and of the last frame."""
-    return {"r": mean.r, "g": mean.g, "r_outer": mean.edges[1:], "neighbors": mean.neighbors, "g_first": ends[0].g, "g_last": ends[-1].g}
+def distribution_table(mean, ends, unit):
+    """Columns of NAME-gr.csv. ends: g(r) of the first and of the last frame; unit: of distances, for the head."""
+    return {"r" + unit: mean.r, "g": mean.g, "r_outer" + unit: mean.edges[1:], "neighbors": mean.neighbors, "g_first": ends[0].g, "g_last": ends[-1].g}
 
 
 def plot_distribution(frames, ends, mean, label):
     """frames, ends: the first and the last frame, and g(r) of them."""
     figure, axis = plt.subplots(figsize=(COLUMN, 2.8), constrained_layout=True)
     for frame, one, color, dashes in zip(frames, ends, [BLUE, VERMILION], ["-", "--"]):
-        axis.plot(one.r, one.g, color=color, linestyle=dashes, linewidth=0.8, label=rf"step {frame.step:,}   $t = {frame.time:g}\,\tau$")
+        axis.plot(one.r, one.g, color=color, linestyle=dashes, linewidth=0.8, label=f"step {frame.step:,}   " + frame.labels["t"].format(frame.time))
     if mean.n_frames > 1:
         axis.plot(mean.r, mean.g, color=BLACK, label=label)
     elif len(frames) > 1:
         axis.plot([], [], " ", label=label)
     axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
-    axis.set_xlabel(r"distance  $r/\sigma$")
+    axis.set_xlabel(frames[0].labels["r"])
     axis.set_ylabel(r"radial distribution function  $g(r)$")
     axis.set_xlim(0, mean.edges[-1])
     # The peaks of a crystal at rest have any height; the scale is that of the last frame.
@@ -343,8 +379,8 @@ def plot_neighbors(frame, pairs):
     lines = np.stack([begin[seen], end[seen]], axis=1)
     count = np.bincount(pairs[0], minlength=n)
     figure, axis = plt.subplots(figsize=(5, 4.3), constrained_layout=True)
-    axis.set_xlabel(r"$x/\sigma$")
-    axis.set_ylabel(r"$y/\sigma$")
+    axis.set_xlabel(frame.labels["x"])
+    axis.set_ylabel(frame.labels["y"])
     where = "" if (high == frame.high).all() else ", a corner of the box"
     axis.set_title(f"{len(pairs[0]) // 2:,} pairs, {count.mean():.2f} neighbours per atom{where}")
     axis.add_collection(LineCollection(lines, colors="0.55", linewidths=0.4))
@@ -375,15 +411,15 @@ def draw_all(arguments):
             raise ValueError(f"{arguments.trajectory} holds no velocities (output.velocities_every)")
         if arguments.neighbors and frames[0].dimension != 2:
             raise ValueError("--neighbors draws two-dimensional systems only")
-        yield "thermo", plot_thermo(thermo, frames[0].dimension), None
+        yield "thermo", plot_thermo(thermo, frames[0].dimension, frames[0].labels), None
         yield "snapshots", plot_snapshots(frames, arguments.color), None
         if arguments.neighbors:
             yield "neighbors", plot_neighbors(frames[0], read_neighbors(arguments.neighbors, len(frames[0].position))), None
         # Last, since it takes longest.
         ends = [frames[0], frames[-1]] if len(frames) > 1 else frames
-        radial = [RadialDistribution(longest_distance(ends)).add(frame) for frame in ends]
+        radial = [empty_distribution(ends).add(frame) for frame in ends]
         mean, label = average_distribution(file, ends, steps, chosen, words)
-        yield "gr", plot_distribution(ends, radial, mean, label), distribution_table(mean, radial)
+        yield "gr", plot_distribution(ends, radial, mean, label), distribution_table(mean, radial, frames[0].labels["of_table"])
 
 
 def save_table(path, columns):

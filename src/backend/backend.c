@@ -91,10 +91,18 @@ void md_resolve_predict(MdConfig *config, MdChoices *choices) {
 /* With rebuilds by count nothing checks the skin; this is the benchmark's, for intervals of 20 steps. */
 static const double usual_skin = 0.3;
 
+double md_length_scale(const MdConfig *config, const MdPotential *potential) {
+    double most = 0;
+    if (config->system_units == MD_UNITS_LJ) return 1;
+    for (int k = 0; k < potential->n_types * potential->n_types; k++)
+        most = fmax(most, md_pair_contact(potential->form, &potential->pair[k]));
+    return most;
+}
+
 void md_resolve_skin(MdConfig *config, const MdSystemPlan *plan, double fastest, MdChoices *choices) {
     if (!md_is_auto(config->neighbor_skin)) return;
     const bool by_count = config->neighbor_rebuild == MD_REBUILD_EVERY;
-    double skin = by_count ? usual_skin : fastest, room = INFINITY;
+    double skin = (by_count ? usual_skin : fastest) * md_length_scale(config, &plan->potential), room = INFINITY;
     for (int a = 0; a < plan->box.dimension; a++)
         if (plan->box.periodic[a]) room = fmin(room, plan->box.length[a] / 2 - plan->potential.cutoff_max);
     const char *reason = by_count ? "that of the usual benchmark: rebuilds by count do not check the skin"
@@ -105,6 +113,6 @@ void md_resolve_skin(MdConfig *config, const MdSystemPlan *plan, double fastest,
     }
     config->neighbor_skin = skin;
     char value[24];
-    snprintf(value, sizeof value, "%g", skin);
+    snprintf(value, sizeof value, "%g%s", skin, md_config_unit_after(config, MD_LENGTH));
     md_choices_add(choices, "neighbor.skin", value, "%s", reason);
 }

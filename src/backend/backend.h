@@ -276,7 +276,10 @@ void md_resolve_sort(MdConfig *config, int sort, const char *reason, MdChoices *
 /* For resolve: neighbor.predict = auto, when it is known whether there is a list (or force.kernel is `auto` still). */
 void md_resolve_predict(MdConfig *config, MdChoices *choices);
 
-/* For resolve: neighbor.skin = auto, with the skin that the backend has found to be the fastest where displacements are
+/* The factor of lengths that were measured in reduced units: 1, or the largest distance of contact, sigma, in other units. */
+double md_length_scale(const MdConfig *config, const MdPotential *potential);
+
+/* For resolve: neighbor.skin = auto, with the skin, in sigma, that the backend has found to be the fastest where displacements are
  * watched; less where the box has no room for it. */
 void md_resolve_skin(MdConfig *config, const MdSystemPlan *plan, double fastest, MdChoices *choices);
 

@@ -120,7 +120,9 @@ static MdStatus check_ranks(const MdConfig *config, MdErrors *errors) {
 }
 
 static MdDomainShape shape_of(const MdConfig *config, const MdSystemPlan *plan) {
-    MdDomainShape shape = {.dimension = plan->box.dimension, .n_per_node = md_comm_node_size(plan->comm)};
+    MdDomainShape shape = {.unit = md_config_unit(config, MD_LENGTH),
+                           .dimension = plan->box.dimension,
+                           .n_per_node = md_comm_node_size(plan->comm)};
     memcpy(shape.length, plan->box.length, sizeof shape.length);
     memcpy(shape.periodic, plan->box.periodic, sizeof shape.periodic);
     md_cpu_first_cells(&plan->box, plan->potential.cutoff_max + config->neighbor_skin, shape.cells, shape.reach);

@@ -10,7 +10,7 @@
  * is ignored, unless it asks for nothing; and a layer on top may take the ground from under it. */
 typedef struct Need {
     int option, other;
-    unsigned values; /* bit v: choice v of the other serves; of a number, bit 1: any above 0 */
+    unsigned values; /* bit v: choice v of the other serves; of a number, bit 1: any above 0; of a list, bit 0: auto */
     int also;        /* a number that is an alternative if it is above 0; else `other` itself */
 } Need;
 
@@ -22,6 +22,7 @@ typedef struct Need {
 #define LATTICES                                                                                                       \
     (BIT(MD_START_SQUARE) | BIT(MD_START_HEXAGONAL) | BIT(MD_START_SC) | BIT(MD_START_BCC) | BIT(MD_START_FCC))
 #define ABOVE_ZERO BIT(1)
+#define NOT_GIVEN  BIT(0)
 /* What auto may become counts as what it is. Rows: a list with a row for each atom, as the switches of the list say; a
  * cluster kernel keeps pairs of clusters and a brick kernel rows in another form, which are searched for as well. */
 #define ROWS       (BIT(MD_KERNEL_LIST) | BIT(MD_KERNEL_LIST_SPLIT) | BIT(MD_KERNEL_AUTO))
@@ -55,6 +56,9 @@ static const Need needs[] = {
     NEED(system_density, system_start, LATTICES | BIT(MD_START_RANDOM)),
     NEED(system_box, system_start, BIT(MD_START_RANDOM) | BIT(MD_START_FILE)),
     NEED(potential_epsilon, potential_form, MIXES),
+    NEED(potential_epsilon, potential_epsilon_kelvin, NOT_GIVEN),
+    NEED(potential_epsilon_kelvin, potential_form, MIXES),
+    NEED(potential_epsilon_kelvin, system_units, BIT(MD_UNITS_METAL)),
     NEED(potential_sigma, potential_form, MIXES),
     NEED(potential_mixing, potential_form, MIXES),
     NEED(potential_parameters, potential_form, OTHERS),
@@ -112,7 +116,9 @@ enum { N_NEEDS = sizeof needs / sizeof *needs };
 static bool value_serves(const MdConfig *config, int other, unsigned values) {
     const MdOptionRow *row = md_option_row(other);
     const void *field = (const char *)config + row->offset;
-    int value = row->type == MD_TYPE_CHOICE ? *(const int *)field : *(const int64_t *)field > 0;
+    int value = row->type == MD_TYPE_CHOICE  ? *(const int *)field
+                : row->type == MD_TYPE_REALS ? ((const MdRealList *)field)->n > 0
+                                             : *(const int64_t *)field > 0;
     return values >> value & 1;
 }
 
@@ -125,6 +131,7 @@ static bool need_holds(const MdConfig *config, const Need *need) {
 static char *describe_need(const Need *need) {
     const MdOptionRow *other = md_option_row(need->other);
     if (need->also != need->other) return md_format("%s or %s above 0", other->name, md_option_name(need->also));
+    if (other->type == MD_TYPE_REALS) return md_format("%s = auto", other->name);
     if (other->type != MD_TYPE_CHOICE) return md_format("%s above 0", other->name);
     MdText text = {0};
     md_text_add(&text, "%s = ", other->name);
@@ -218,8 +225,8 @@ static void check_relaxation(const MdDeck *deck, MdErrors *errors) {
     if (!(RELAXING >> c->ensemble_thermostat & 1) || !md_is_auto(c->ensemble_relaxation)) return;
     char *found = md_deck_value_text(deck, MD_OPTION_ensemble_thermostat);
     md_fail(errors, MD_ERROR_INPUT,
-            "%s: ensemble.thermostat: %s needs ensemble.relaxation, its relaxation time in tau; allowed: above 0",
-            md_deck_origin(deck, MD_OPTION_ensemble_thermostat), found);
+            "%s: ensemble.thermostat: %s needs ensemble.relaxation, its relaxation time in %s; allowed: above 0",
+            md_deck_origin(deck, MD_OPTION_ensemble_thermostat), found, md_config_unit(c, MD_TIME));
     free(found);
 }
 

@@ -5,10 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/units.h"
 #include "deck/choices.h"
-
-/* Of all numbers, in and out: reduced units, by the name that LAMMPS has for them. */
-#define MD_UNIT_STYLE "lj"
 
 #define MD_AUTO_INT INT64_MIN
 #define MD_MAX_LIST 64 /* entries of a list option */
@@ -41,6 +39,20 @@ typedef struct MdConfig {
 #include "deck/options.def"
 #undef OPTION
 } MdConfig;
+
+_Static_assert((int)MD_UNITS_LJ == (int)MD_STYLE_LJ && (int)MD_UNITS_METAL == (int)MD_STYLE_METAL, "one order");
+
+/* Units of the numbers shown; number shown / number inside. */
+static inline MdUnits md_config_units(const MdConfig *config) { return (MdUnits)config->system_units; }
+static inline const char *md_config_unit(const MdConfig *config, MdQuantity quantity) {
+    return md_unit_name(md_config_units(config), quantity);
+}
+static inline const char *md_config_unit_after(const MdConfig *config, MdQuantity quantity) {
+    return md_unit_after(md_config_units(config), quantity);
+}
+static inline double md_config_factor(const MdConfig *config, MdQuantity quantity) {
+    return md_unit_factor(md_config_units(config), quantity);
+}
 
 /* Whether the domains of several processes share the system: parallel.grid, once it is resolved. */
 static inline bool md_config_has_domains(const MdConfig *config) {

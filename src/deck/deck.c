@@ -73,9 +73,14 @@ const char *md_deck_file(const MdDeck *deck, int k) { return k < deck->n_files ?
 
 char *md_config_value_text(const MdConfig *config, int option) { return md_value_write(md_option_row(option), config); }
 
-char *md_deck_value_text(const MdDeck *deck, int option) { return md_config_value_text(&deck->config, option); }
+char *md_deck_value_text(const MdDeck *deck, int option) {
+    return md_config_value_text(deck->is_settled ? &deck->given : &deck->config, option);
+}
 
 bool md_deck_asks_nothing(const MdDeck *deck, int option) {
+    const bool is_other = option == MD_OPTION_potential_epsilon && deck->config.potential_epsilon_kelvin.n > 0;
+    if (is_other && deck->layer[option] > 0)
+        return false; /* 1, the default of reduced units, is a number of eV like another */
     const char *expected = md_option_row(option)->default_text;
     char *value = md_deck_value_text(deck, option);
     const bool nothing = strcmp(value, expected[0] ? expected : "\"\"") == 0 || strcmp(value, "off") == 0;

@@ -16,6 +16,15 @@ static char *why_comment(const MdDeck *deck, int option, const bool *lacking, co
     return why;
 }
 
+/* In metal units, which a number alone does not show. */
+static const char *shown_unit(const MdDeck *deck, int option) {
+    const MdConfig *config = &deck->config;
+    if (config->system_units == MD_UNITS_LJ) return "";
+    const bool is_mixed = option == MD_OPTION_potential_parameters || option == MD_OPTION_potential_pairs;
+    if (is_mixed) return "eV, angstrom";
+    return md_config_unit(config, md_unit_find(md_option_row(option)->unit));
+}
+
 char *md_deck_effective_text(const MdDeck *deck, const bool *lacking, const char *backend) {
     char *keys[MD_N_OPTIONS], *values[MD_N_OPTIONS], *why[MD_N_OPTIONS];
     int key_width = 0, value_width = 0;
@@ -35,8 +44,9 @@ char *md_deck_effective_text(const MdDeck *deck, const bool *lacking, const char
     for (int k = 0; k < MD_N_OPTIONS; k++) {
         const char *section = md_option_row(k)->section;
         if (md_section_find(section) == k) md_text_add(&text, "\n[%s]\n", section);
-        md_text_add(&text, "%-*s = %-*s  # %s%s%s\n", key_width, keys[k], value_width, values[k],
-                    md_deck_origin(deck, k), why[k] ? "; " : "", why[k] ? why[k] : "");
+        const char *unit = shown_unit(deck, k);
+        md_text_add(&text, "%-*s = %-*s  # %s%s%s%s%s\n", key_width, keys[k], value_width, values[k], *unit ? unit : "",
+                    *unit ? "; " : "", md_deck_origin(deck, k), why[k] ? "; " : "", why[k] ? why[k] : "");
         free(keys[k]);
         free(values[k]);
         free(why[k]);

@@ -68,7 +68,7 @@ static const Foreign table[] = {
 
     {NULL, "binsize bin", NULL, "such key: cells follow from cutoff and skin"},
     {NULL, "tail dispcorr tailcorrection", NULL, "such key: the log tells tail corrections, and no number has them"},
-    {NULL, "units unitstyle", NULL, "units but the reduced ones of Lennard-Jones: sigma, epsilon, mass"},
+    {NULL, "units unitstyle", "system.units", NULL},
     {NULL, "barostat pressure npt nph pcoupl refp taup taus compressibility", NULL, "barostat: the box stays as it is"},
     {NULL, "friction gamma langevin frictioncoeff frictioncoefficient collisionrate collisionfrequency bdfric",
      "ensemble.thermostat = langevin, ensemble.relaxation = 1 / (2 friction)", NULL},
@@ -108,6 +108,9 @@ static const Foreign table[] = {
      "langevin", NULL},
     {"ensemble.thermostat", "npt nph barostat", NULL, "barostat: the box stays as it is"},
     {"ensemble.thermostat", "berendsen nosehoover nose andersen brownian mttk dpd", NULL, "such thermostat"},
+    {"system.units", "reduced", "lj", NULL},
+    {"system.units", "angstrom", "metal", NULL},
+    {"system.units", "real si cgs nano micro electron", NULL, "such units"},
     {"system.boundary", "p pp ppp xyz yes", "periodic", NULL},
     {"system.boundary", "ppf pps ppm", "periodic periodic open", NULL},
     {"system.boundary", "f s m no none fixed shrink", "open", NULL},

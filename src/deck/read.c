@@ -73,6 +73,7 @@ MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) 
                 "no input file: call it as mdmini FILE... [section.key=value...], for example mdmini inputs/xy.txt; "
                 "mdmini --help lists the other commands");
     md_deck_check(deck, errors);
+    md_deck_settle_units(deck, errors);
     if (md_errors_count(errors) == n_before) {
         md_deck_keep_stream(deck);
         return deck;

@@ -6,7 +6,9 @@
 #include "deck/value.h"
 
 struct MdDeck {
-    MdConfig config;
+    MdConfig config; /* once it is settled, in the units of the program */
+    MdConfig given;  /* then as the deck gives it; shares its texts */
+    bool is_settled;
     char *origin[MD_N_OPTIONS]; /* NULL: default */
     /* The layer that gave the value: files and groups of overrides count from 1; 0 is the default. */
     int layer[MD_N_OPTIONS];
@@ -54,6 +56,9 @@ bool md_deck_names_option(const char *word);
 
 /* Applies one `section.key=value`. */
 void md_deck_read_override(MdDeck *deck, const char *argument, MdErrors *errors);
+
+/* After the cross checks: refuses defaults that suit only reduced units, and converts the numbers of the deck. */
+void md_deck_settle_units(MdDeck *deck, MdErrors *errors);
 
 /* Cross checks, except those of the system (md_system_plan). Options that a later layer made pointless go back to their
  * defaults. */

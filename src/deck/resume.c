@@ -57,6 +57,7 @@ MdDeck *md_deck_resume(const MdDeckSaved *saved, int n_arguments, char *const *a
     md_errors_destroy(told);
     md_deck_read_layers(deck, n_arguments, arguments, errors);
     md_deck_check(deck, errors);
+    md_deck_settle_units(deck, errors);
     for (int k = 0; k < MD_N_OPTIONS; k++)
         if (is_fixed(k)) check_fixed(deck, k, errors);
     if (md_errors_count(errors) == n_before) check_ramp(deck, deck->before->config.run_steps, errors);

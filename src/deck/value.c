@@ -140,7 +140,7 @@ static const char *find_habit(const MdOptionRow *row, const char *read) {
     if (number && strchr(read, ',') && read[strspn(read, "+-.,eE0123456789")] == '\0')
         return "; numbers are written without commas";
     if (!number || !suffix) return NULL;
-    return row->kind == MD_KIND_PHYSICS ? "; units are reduced: only a number, no suffix"
+    return row->kind == MD_KIND_PHYSICS ? "; only a number, no suffix: system.units says the units"
                                         : "; only a number, no suffix";
 }
 

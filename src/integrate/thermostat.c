@@ -68,14 +68,14 @@ MdStatus md_thermostat_check(const MdThermostat *thermostat, double kinetic, int
     if (!thermostat->bath || thermostat->by_atom || first > last) return MD_OK;
     const double wanted = fmax(energy_at(thermostat, first), energy_at(thermostat, last));
     if (wanted == 0 || is_motion(thermostat, kinetic, wanted)) return MD_OK;
+    const double shown = 2 / thermostat->degrees * md_config_factor(md_deck_config(deck), MD_TEMPERATURE);
     if (kinetic > 0)
         return md_fail(
             errors, MD_ERROR_INPUT,
             "%s: ensemble.target: read %g, but the temperature is %g at step %lld: too little to scale; allowed: up to "
             "%.3g",
-            md_deck_origin(deck, MD_OPTION_ensemble_target), 2 * wanted / thermostat->degrees,
-            2 * kinetic / thermostat->degrees, (long long)step,
-            2 * kinetic / thermostat->degrees / (thermostat->noise * thermostat->noise));
+            md_deck_origin(deck, MD_OPTION_ensemble_target), shown * wanted, shown * kinetic, (long long)step,
+            shown * kinetic / (thermostat->noise * thermostat->noise));
     return md_fail(errors, MD_ERROR_INPUT,
                    "%s: ensemble.thermostat: nothing to scale: all atoms are at rest at step %lld; start with a "
                    "system.temperature above 0",

@@ -11,15 +11,17 @@
  * new file as it is. */
 static const char known[] =
     "h5md h5md@version h5md/creator h5md/creator@name h5md/creator@version h5md/modules h5md/modules/thermodynamics "
-    "h5md/modules/thermodynamics@version particles observables observables@dimension parameters parameters/mdmini "
+    "h5md/modules/thermodynamics@version h5md/modules/units h5md/modules/units@version particles observables "
+    "observables@dimension parameters parameters/mdmini "
     "parameters/mdmini@dimension parameters/mdmini@n_restarts parameters/mdmini@run_id parameters/mdmini@unit_style "
     "parameters/mdmini@positions parameters/mdmini/deck parameters/mdmini/provenance parameters/mdmini/schedule "
     "parameters/vmd_structure parameters/vmd_structure/indexOfSpecies parameters/vmd_structure/name "
     "parameters/vmd_structure/type parameters/vmd_structure/radius parameters/vmd_structure/atomicnumber";
 /* And of each group of particles, and of each element. */
 static const char *const groups[] = {"particles/all", "particles/all_velocity", "particles/all_force"};
-static const char of_group[] = "/species /id /mass /box /box@dimension /box@boundary /box/edges";
-static const char of_element[] = "/value /step /time";
+static const char of_group[] =
+    "/species /id /mass /mass@unit /box /box@dimension /box@boundary /box/edges /box/edges@unit";
+static const char of_element[] = "/value /value@unit /step /time /time@unit";
 
 typedef struct Search {
     const char *object; /* whose attributes are looked at */

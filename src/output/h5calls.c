@@ -140,3 +140,13 @@ void md_h5_put_texts(MdH5Calls *calls, hid_t file, const char *path, const char 
 void md_h5_put_text(MdH5Calls *calls, hid_t file, const char *path, const char *name, const char *text) {
     md_h5_put_texts(calls, file, path, name, 0, &text);
 }
+
+void md_h5_put_unit(MdH5Calls *calls, hid_t dataset, const char *unit) {
+    if (!unit) return;
+    hid_t type = text_type(calls, H5T_VARIABLE, false), space = H5_CALL(calls, H5Screate(H5S_SCALAR));
+    hid_t attribute = H5_CALL(calls, H5Acreate2(dataset, "unit", type, space, H5P_DEFAULT, H5P_DEFAULT));
+    H5_CALL(calls, H5Awrite(attribute, type, &unit));
+    H5_CALL(calls, H5Aclose(attribute));
+    H5_CALL(calls, H5Sclose(space));
+    H5_CALL(calls, H5Tclose(type));
+}

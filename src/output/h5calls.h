@@ -46,6 +46,9 @@ void md_h5_put_ints(MdH5Calls *calls, hid_t file, const char *path, const char *
 void md_h5_put_texts(MdH5Calls *calls, hid_t file, const char *path, const char *name, int n, const char *const *texts);
 void md_h5_put_text(MdH5Calls *calls, hid_t file, const char *path, const char *name, const char *text);
 
+/* The attribute `unit` of an open dataset, a string of variable length: readers in Python want that. NULL: none. */
+void md_h5_put_unit(MdH5Calls *calls, hid_t dataset, const char *unit);
+
 /* The type of a text of up to size - 1 bytes, UTF-8; H5Tclose. */
 hid_t md_h5_text_type(MdH5Calls *calls, size_t size);
 

@@ -180,9 +180,32 @@ static hid_t create_dataset(MdH5Calls *calls, const MdH5md *file, int k, const c
     return dataset;
 }
 
+/* NULL: numbers without a unit. */
+static const char *series_unit(const MdH5mdSpec *spec, int k) {
+    static const MdQuantity quantities[] = {[MD_H5MD_POSITION] = MD_LENGTH,
+                                            [MD_H5MD_VELOCITY] = MD_VELOCITY,
+                                            [MD_H5MD_FORCE] = MD_FORCE,
+                                            [MD_H5MD_IMAGE] = MD_NO_UNIT,
+                                            [EDGES] = MD_LENGTH,
+                                            [PARTICLE_NUMBER] = MD_NO_UNIT,
+                                            [TEMPERATURE] = MD_TEMPERATURE,
+                                            [DENSITY] = MD_DENSITY,
+                                            [POTENTIAL_ENERGY] = MD_ENERGY,
+                                            [KINETIC_ENERGY] = MD_ENERGY,
+                                            [INTERNAL_ENERGY] = MD_ENERGY,
+                                            [CONSERVED_ENERGY] = MD_ENERGY};
+    const int dimension = spec->box.dimension;
+    const MdQuantity quantity = k >= TIME       ? ((k - TIME) % 2 ? MD_NO_UNIT : MD_TIME)
+                                : k == PRESSURE ? md_unit_pressure(dimension)
+                                                : quantities[k];
+    if (quantity == MD_DENSITY && spec->units != MD_STYLE_LJ) return dimension == 2 ? "Angstrom-2" : "Angstrom-3";
+    return md_unit_in_h5md(spec->units, quantity);
+}
+
 static void create_series(MdH5Calls *calls, MdH5md *file, int k) {
     char *path = md_h5_series_path(k, file->series[k].timeline);
     file->series[k].dataset = create_dataset(calls, file, k, path);
+    md_h5_put_unit(calls, file->series[k].dataset, series_unit(&file->spec, k));
     free(path);
 }
 

@@ -7,7 +7,7 @@
 #include "deck/config.h"
 #include "output/h5file.h"
 
-static void write_creator(MdH5Calls *calls, hid_t file) {
+static void write_creator(MdH5Calls *calls, hid_t file, MdUnits units) {
     const MdVersion *version = md_version();
     const char *author = getenv("MDMINI_AUTHOR_NAME");
     char *creator = md_format("%s+g%s%s", version->version, version->commit, version->dirty ? ".dirty" : "");
@@ -16,6 +16,7 @@ static void write_creator(MdH5Calls *calls, hid_t file) {
     md_h5_put_text(calls, file, "h5md/creator", "name", "mdmini");
     md_h5_put_text(calls, file, "h5md/creator", "version", creator);
     md_h5_put_ints(calls, file, "h5md/modules/thermodynamics", "version", 2, (const int[]){1, 0});
+    if (units != MD_STYLE_LJ) md_h5_put_ints(calls, file, "h5md/modules/units", "version", 2, (const int[]){1, 0});
     free(creator);
 }
 
@@ -32,6 +33,7 @@ static void write_per_atom(MdH5Calls *calls, const MdH5md *file, const char *pat
     hsize_t n_atoms = (hsize_t)spec->n_atoms;
     hid_t space = H5_CALL(calls, H5Screate_simple(1, &n_atoms, NULL));
     hid_t set = md_h5_create_dataset(calls, file->file, path, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (real) md_h5_put_unit(calls, set, md_unit_in_h5md(spec->units, MD_MASS));
     for (hsize_t first = 0; first < n_atoms && !calls->failed; first += BLOCK) {
         hsize_t n = n_atoms - first < BLOCK ? n_atoms - first : BLOCK;
         for (hsize_t i = 0; i < n; i++) {
@@ -64,8 +66,12 @@ static void write_group_apart(MdH5Calls *calls, const MdH5md *file, const char *
     double values[9];
     md_box_fill_edges(&file->spec.box, values);
     write_box(calls, file, box);
-    if (!md_box_is_open(&file->spec.box))
+    if (!md_box_is_open(&file->spec.box)) {
         md_h5_put(calls, file->file, edges, NULL, H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 3, 3, values);
+        hid_t set = H5_CALL(calls, H5Dopen2(file->file, edges, H5P_DEFAULT));
+        md_h5_put_unit(calls, set, md_unit_in_h5md(file->spec.units, MD_LENGTH));
+        H5_CALL(calls, H5Dclose(set));
+    }
     for (int k = 0; k < 3; k++) {
         char *from = md_format("particles/all/%s", shared[k]), *to = md_format("%s/%s", group, shared[k]);
         H5_CALL(calls, H5Lcreate_hard(file->file, from, file->file, to, H5P_DEFAULT, H5P_DEFAULT));
@@ -109,7 +115,8 @@ static void write_vmd_structure(MdH5Calls *calls, hid_t file, const MdH5mdSpec *
     for (int a = 0; a < spec->n_types; a++) {
         if (!present[a]) continue;
         copy_name(names[n], spec->type_name[a]);
-        name[n] = names[n], species[n] = a, element[n] = ARGON, radius[n] = 0.5f;
+        name[n] = names[n], species[n] = a, element[n] = ARGON,
+        radius[n] = spec->units == MD_STYLE_LJ ? 0.5f : 1.88f; /* A. Bondi, 1964, angstrom */
         n++;
     }
 #define VMD "parameters/vmd_structure/"
@@ -127,7 +134,7 @@ static void write_parameters(MdH5Calls *calls, const MdH5md *file) {
     md_h5_put_ints(calls, file->file, group, "dimension", 0, &spec->box.dimension);
     md_h5_put_ints(calls, file->file, group, "n_restarts", 0, &file->n_restarts);
     md_h5_put_text(calls, file->file, group, "run_id", spec->run_id);
-    md_h5_put_text(calls, file->file, group, "unit_style", MD_UNIT_STYLE);
+    md_h5_put_text(calls, file->file, group, "unit_style", md_unit_style(spec->units));
     md_h5_put_text(calls, file->file, group, "positions", spec->unwrapped ? "unwrapped" : "wrapped");
     md_h5_put_text(calls, file->file, "parameters/mdmini/deck", NULL, spec->deck);
     md_h5_put_text(calls, file->file, "parameters/mdmini/provenance", NULL, spec->provenance);
@@ -189,7 +196,7 @@ void md_h5_copy_schedule(MdH5Calls *calls, const MdH5md *from, const MdH5md *to)
 }
 
 void md_h5_write_head(MdH5Calls *calls, const MdH5md *file) {
-    write_creator(calls, file->file);
+    write_creator(calls, file->file, file->spec.units);
     write_particles(calls, file);
     write_parameters(calls, file);
 }

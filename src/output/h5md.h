@@ -27,6 +27,7 @@ typedef struct MdH5mdSpec {
     const int32_t *type;                 /* [n_atoms] */
     const double *mass;                  /* [n_types] */
     const char *type_name[MD_MAX_TYPES]; /* [n_types], for VMD */
+    MdUnits units;                       /* of all numbers; with lj none is named */
     int precision;                       /* MD_FILE_PRECISION_SINGLE or _DOUBLE */
     int compression;                     /* MD_COMPRESSION_NONE, or the level of gzip: 1 to 9 */
     bool unwrapped;                      /* the meaning of positions, for readers of the file */

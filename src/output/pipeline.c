@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/nvtx.h"
 #include "base/threads.h"
+#include "deck/units.h"
 #include "output/schedule.h"
 #include "output/collective.h"
 #include "parallel/comm.h"
@@ -106,6 +107,7 @@ static MdStatus write_item(MdPipeline *p, const Item *item) {
     const bool has_frame = item->request.frame >= 0;
     if (has_frame && p->spec.config->output_unwrapped == MD_ON && output.frame.position)
         md_trajectory_unwrap(p->spec.box, p->n_rows, &output.frame);
+    if (has_frame) md_trajectory_convert(md_config_units(p->spec.config), p->n_rows, &output.frame);
     if (!md_comm_is_root(p->ring->comm))
         return has_frame && p->collective ? md_collective_follow(p->collective, &output.frame, p->errors) : MD_OK;
     MdThermo thermo = md_thermo_from_sums(&output.sums, p->spec.box, p->spec.n_atoms, item->request.step,
@@ -115,7 +117,8 @@ static MdStatus write_item(MdPipeline *p, const Item *item) {
         md_trace_span(p->writer_track, MD_TRACE_WRITE, "row", ready_s, md_clock_s(), item->request.step);
         p->statistics.n_rows++;
     }
-    return has_frame ? write_frame(p, item, &output, &thermo) : MD_OK;
+    const MdThermo shown = md_thermo_shown(p->spec.config, &thermo);
+    return has_frame ? write_frame(p, item, &output, &shown) : MD_OK;
 }
 
 /* The first slot of the ring that is taken; after an error of any rank it is dropped on all. Called with the mutex, which is free

@@ -74,6 +74,19 @@ void md_trajectory_unwrap(const MdBox *box, int64_t n, MdFrame *frame) {
     }
 }
 
+static void scale(const MdFrame *frame, void *values, int64_t n, double factor) {
+    if (!values || factor == 1) return;
+    if (frame->precision == MD_FILE_PRECISION_DOUBLE)
+        for (int64_t k = 0; k < n; k++) ((double *)values)[k] *= factor;
+    else
+        for (int64_t k = 0; k < n; k++) ((float *)values)[k] = (float)(factor * ((float *)values)[k]);
+}
+
+void md_trajectory_convert(MdUnits units, int64_t n, MdFrame *frame) {
+    scale(frame, frame->velocity, 3 * n, md_unit_h5md_factor(units, MD_VELOCITY));
+    scale(frame, frame->force, 3 * n, md_unit_h5md_factor(units, MD_FORCE));
+}
+
 MdStatus md_trajectory_append(MdTrajectory *t, const MdFrame *frame, unsigned due, const MdThermo *thermo,
                               MdErrors *errors) {
     MdFrame part = *frame;

@@ -40,6 +40,9 @@ MdStatus md_trajectory_append(MdTrajectory *trajectory, const MdFrame *frame, un
 /* Positions of n rows, which come with their images, as output.unwrapped has them. */
 void md_trajectory_unwrap(const MdBox *box, int64_t n, MdFrame *frame);
 
+/* Velocities and forces of n rows into the units of the trajectory (base/units.h). */
+void md_trajectory_convert(MdUnits units, int64_t n, MdFrame *frame);
+
 /* md_h5md_leave_particles for NAME.h5, if there is one. */
 MdStatus md_trajectory_leave_particles(MdTrajectory *trajectory, MdH5mdPut put, void *user, MdErrors *errors);
 

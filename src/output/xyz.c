@@ -101,6 +101,23 @@ static void put_lattice(MdXyz *xyz) {
     put(xyz, "\" ");
 }
 
+/* Keys with the unit of each number of the line and of each column, as the format has no place for them. */
+static void put_units(MdXyz *xyz) {
+    const MdUnits units = xyz->spec.units;
+    static const char *const velocities[] = {[MD_XYZ_VELOCITIES_VELO] = "angstrom/ps",
+                                             [MD_XYZ_VELOCITIES_VEL] = "angstrom/fs",
+                                             [MD_XYZ_VELOCITIES_MOMENTA] = "sqrt(amu*eV)"};
+    if (units == MD_STYLE_LJ) return;
+    put(xyz, " unit_style=%s length_unit=%s time_unit=%s temperature_unit=%s energy_unit=%s pressure_unit=%s",
+        md_unit_style(units), md_unit_name(units, MD_LENGTH), md_unit_name(units, MD_TIME),
+        md_unit_name(units, MD_TEMPERATURE), md_unit_name(units, MD_ENERGY),
+        md_unit_name(units, md_unit_pressure(xyz->spec.box.dimension)));
+    if (xyz->masses) put(xyz, " mass_unit=%s", md_unit_name(units, MD_MASS));
+    if (xyz->velocities)
+        put(xyz, " %s_unit=%s", xyz->velocities == MD_XYZ_VELOCITIES_MOMENTA ? "momenta" : "velocity",
+            velocities[xyz->velocities]);
+}
+
 static void put_comment(MdXyz *xyz, const MdThermo *thermo) {
     const MdBox *box = &xyz->spec.box;
     put_lattice(xyz);
@@ -115,7 +132,15 @@ static void put_comment(MdXyz *xyz, const MdThermo *thermo) {
     put_real(xyz, " potential_energy=", thermo->potential);
     put_real(xyz, " kinetic_energy=", thermo->kinetic);
     if (thermo->pressure == thermo->pressure) put_real(xyz, " pressure=", thermo->pressure);
+    put_units(xyz);
     put(xyz, "\n");
+}
+
+/* From the velocities of a frame to the column: momenta are those of ASE, in sqrt(amu eV), and vel is in angstrom/fs. */
+static double velocity_factor(const MdXyz *xyz, double mass) {
+    const double inside = 1 / md_unit_factor(xyz->spec.units, MD_VELOCITY);
+    if (xyz->velocities == MD_XYZ_VELOCITIES_MOMENTA) return mass * inside;
+    return xyz->velocities == MD_XYZ_VELOCITIES_VEL && xyz->spec.units == MD_STYLE_METAL ? 1e-3 : 1;
 }
 
 static void put_vector(MdXyz *xyz, const void *array, int64_t i, double factor) {
@@ -127,10 +152,9 @@ static void put_vector(MdXyz *xyz, const void *array, int64_t i, double factor) 
 
 static void put_atom(MdXyz *xyz, const MdFrame *frame, int64_t i) {
     const int type = xyz->spec.type[i];
-    const bool are_momenta = xyz->velocities == MD_XYZ_VELOCITIES_MOMENTA;
     put(xyz, "%s", xyz->spec.type_name[type]);
     put_vector(xyz, frame->position, i, 1);
-    if (xyz->velocities) put_vector(xyz, frame->velocity, i, are_momenta ? xyz->spec.mass[type] : 1);
+    if (xyz->velocities) put_vector(xyz, frame->velocity, i, velocity_factor(xyz, xyz->spec.mass[type]));
     if (xyz->masses) put(xyz, " %.17g", xyz->spec.mass[type]);
     put(xyz, "\n");
 }

@@ -187,6 +187,8 @@ static char *describe_none(const MdDomainShape *shape, int n_ranks) {
                      fewer, fewer == 1 ? "" : "es", grid[0], grid[1], grid[2]);
 }
 
+static const char *unit_of(const MdDomainShape *shape) { return shape->unit ? shape->unit : "sigma"; }
+
 /* Why there cannot be so many domains along the axis. */
 static char *describe_axis(const MdDomainShape *shape, int axis, int n) {
     const int32_t cells = shape->cells[axis], reach = shape->reach[axis];
@@ -194,17 +196,16 @@ static char *describe_axis(const MdDomainShape *shape, int axis, int n) {
     const char name = "xyz"[axis];
     if (axis >= shape->dimension) return md_format("a system of two dimensions is not cut along %c", name);
     if (cells == 1 || (shape->periodic[axis] && cells < 2 * reach + 1))
-        return md_format(
-            "%.2f sigma are too short along %c to be cut: cutoff and skin make %d cell%s of them, and that "
-            "takes %d",
-            shape->length[axis], name, cells, cells == 1 ? "" : "s",
-            shape->periodic[axis] && reach > 0 ? 2 * reach + 1 : 2);
+        return md_format("%.2f %s are too short along %c to be cut: cutoff and skin make %d cell%s of them, and that "
+                         "takes %d",
+                         shape->length[axis], unit_of(shape), name, cells, cells == 1 ? "" : "s",
+                         shape->periodic[axis] && reach > 0 ? 2 * reach + 1 : 2);
     if (!shape->even && cells < n)
-        return md_format("there are %d cells of %.2f sigma along %c, and a domain takes %d, as far as the list reaches",
-                         cells, edge, name, reach > 1 ? reach : 1);
-    return md_format("domains would be %.2f sigma thick along %c, and the list reaches %.2f, cutoff and skin in whole "
+        return md_format("there are %d cells of %.2f %s along %c, and a domain takes %d, as far as the list reaches",
+                         cells, edge, unit_of(shape), name, reach > 1 ? reach : 1);
+    return md_format("domains would be %.2f %s thick along %c, and the list reaches %.2f, cutoff and skin in whole "
                      "cells",
-                     thick, name, reach * edge);
+                     thick, unit_of(shape), name, reach * edge);
 }
 
 char *md_domain_misfit(const MdDomainShape *shape, const int grid[3], int n_ranks) {
@@ -213,9 +214,10 @@ char *md_domain_misfit(const MdDomainShape *shape, const int grid[3], int n_rank
     for (int a = 0; a < 3; a++) {
         const int most = md_domain_most(shape, a);
         if (grid[a] <= most && is_uneven(shape, a, grid[a]))
-            return md_format("parallel.grid: %d x %d x %d: %d domains as thick as the list reaches, %.2f sigma, do not "
+            return md_format("parallel.grid: %d x %d x %d: %d domains as thick as the list reaches, %.2f %s, do not "
                              "suffice along %c: 1 or %d here",
-                             grid[0], grid[1], grid[2], grid[a], shape->length[a] / shape->cells[a], "xyz"[a], most);
+                             grid[0], grid[1], grid[2], grid[a], shape->length[a] / shape->cells[a], unit_of(shape),
+                             "xyz"[a], most);
         if (grid[a] <= most) continue;
         char *why = describe_axis(shape, a, grid[a]);
         char *text = md_format("parallel.grid: %d x %d x %d: %s: at most %d along %c here", grid[0], grid[1], grid[2],

@@ -73,11 +73,12 @@ MdCellBox md_domain_halo(const MdDomain *domain, const int side[3]);
 
 typedef struct MdDomainShape {
     int dimension;    /* along the third axis a system of two dimensions is not cut */
-    double length[3]; /* sigma; of an open axis, the extent of its cells */
+    double length[3]; /* of an open axis, the extent of its cells */
     bool periodic[3];
     int32_t cells[3], reach[3]; /* of the global grid, as for md_domain_divide */
     int n_per_node;             /* ranks of a node, which follow each other; 0: all */
     bool even;                  /* all domains have as many cells; cells are enlarged to fill the box */
+    const char *unit;           /* of length, for messages; NULL: sigma */
 } MdDomainShape;
 
 /* The most domains along an axis: each has as many layers as the list reaches, and a cell at least. A periodic axis of

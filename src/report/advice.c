@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "deck/units.h"
 #include "report/tolerance.h"
+
+static bool is_metal(const MdRecord *r) { return r->config->system_units != MD_UNITS_LJ; }
 
 void md_advice_log_types(const MdRecord *r, const char *prefix) {
     const int *alike = r->plan.alike;
@@ -31,8 +34,8 @@ char *md_advice_cutoffs(const MdRecord *r) {
         if (i > j || pair->cutoff > 1.122462048309373 * sigma_of(potential, pair) * (1 + 1e-9)) continue; /* 2^(1/6) */
         if (n == 0) first = k;
         if (n++ < MOST)
-            md_text_add(&text, "%s %d %d (sigma %.4g, cutoff %.4g)", n > 1 ? "," : "", i + 1, j + 1,
-                        sigma_of(potential, pair), pair->cutoff);
+            md_text_add(&text, "%s %d %d (sigma %.4g, cutoff %.4g%s)", n > 1 ? "," : "", i + 1, j + 1,
+                        sigma_of(potential, pair), pair->cutoff, md_config_unit_after(r->config, MD_LENGTH));
     }
     if (n == 0) return NULL;
     if (n > MOST) md_text_add(&text, " and %d more", n - MOST);
@@ -76,11 +79,26 @@ bool md_advice_tail(const MdRecord *r, const char **note) {
     return true;
 }
 
-static const char units[] = "Lengths are in units of sigma: for coordinates in angstrom or nm give potential.sigma and "
-                            "potential.cutoff in that unit, and a run.timestep of some 0.005 times that sigma";
+static const char *about_units(const MdRecord *r) {
+    return is_metal(r) ? "Lengths are in angstrom, also those of files of coordinates"
+                       : "Lengths are in units of sigma: for coordinates in angstrom or nm give potential.sigma and "
+                         "potential.cutoff in that unit, and a run.timestep of some 0.005 times that sigma";
+}
+
+/* The largest well depth; 1 in reduced units. */
+static double energy_scale(const MdRecord *r) {
+    const MdPotential *potential = &r->plan.potential;
+    double most = 0;
+    if (!is_metal(r)) return 1;
+    for (int k = 0; k < potential->n_types * potential->n_types; k++)
+        most = fmax(most, md_pair_scale(potential->form, &potential->pair[k]));
+    return most;
+}
 
 /* A potential energy that is larger than the kinetic energy. */
-static bool starts_too_close(const MdThermo *first) { return first->potential > 2 * first->kinetic + 1; }
+static bool starts_too_close(const MdRecord *r, const MdThermo *first) {
+    return first->potential > 2 * first->kinetic + energy_scale(r);
+}
 
 /* Up to this density random atoms can be placed with the default of system.min_distance, not too close to each other; particles per volume. */
 static double most_random_density(const MdRecord *r) { return r->plan.box.dimension == 3 ? 0.85 : 0.75; }
@@ -88,6 +106,10 @@ static double most_random_density(const MdRecord *r) { return r->plan.box.dimens
 /* How atoms start further apart. */
 static char *way_apart(const MdRecord *r) {
     const bool has_room = r->plan.density <= most_random_density(r);
+    if (r->config->system_start == MD_START_RANDOM && is_metal(r))
+        return md_copy_text(
+            "To start further apart take a larger system.min_distance, some 0.85 sigma, or a lattice, which melts");
+    if (r->config->system_start == MD_START_FILE && is_metal(r)) return md_copy_text(about_units(r));
     if (r->config->system_start == MD_START_RANDOM && has_room)
         return md_copy_text("To start further apart take system.min_distance = 0.85");
     if (r->config->system_start == MD_START_RANDOM)
@@ -99,22 +121,24 @@ static char *way_apart(const MdRecord *r) {
         return md_format(
             "%s. If the positions need not be those of the file, let the program make positions further apart: "
             "system.start = random, system.atoms = %lld and system.density = %.4g instead of the file",
-            units, (long long)r->plan.n_atoms, r->plan.density);
-    if (r->config->system_start == MD_START_FILE) return md_copy_text(units);
+            about_units(r), (long long)r->plan.n_atoms, r->plan.density);
+    if (r->config->system_start == MD_START_FILE) return md_copy_text(about_units(r));
+    if (is_metal(r))
+        return md_copy_text("To start further apart take a lower system.density, in atoms per cubic angstrom");
     return md_copy_text("To start further apart take a lower system.density: a liquid has some 0.8 at a sigma of 1");
 }
 
 void md_advice_log_start(const MdRecord *r, const MdThermo *first) {
     char *text = NULL;
-    if (starts_too_close(first)) {
+    if (starts_too_close(r, first)) {
         char *way = way_apart(r);
-        text = md_format("atoms start very close to each other: a potential energy of %.3g per atom will turn into "
+        text = md_format("atoms start very close to each other: a potential energy of %.3g%s per atom will turn into "
                          "heat. %s. run.minimize = fire moves them apart before the run",
-                         first->potential, way);
+                         first->potential, md_config_unit_after(r->config, MD_ENERGY), way);
         free(way);
     } else if (first->pairs == 0 && r->plan.n_atoms > 1) {
-        text = md_format("no pair of atoms is within the cutoff (%g): all forces are zero. %s",
-                         r->plan.potential.cutoff_max, units);
+        text = md_format("no pair of atoms is within the cutoff (%g%s): all forces are zero. %s",
+                         r->plan.potential.cutoff_max, md_config_unit_after(r->config, MD_LENGTH), about_units(r));
     }
     if (text) md_log_wrapped(r->log, "warning:", text);
     free(text);
@@ -137,22 +161,28 @@ void md_advice_log_fault(const MdRecord *r) {
     const MdPotential *potential = &r->plan.potential;
     double sigma;
     const int pair = smallest_pair(potential, &sigma);
-    char *core = sigma >= 0.25 || !(potential->form->traits & MD_FORM_MIXES)
+    const char *length = md_config_unit(r->config, MD_LENGTH);
+    char *core = is_metal(r) || sigma >= 0.25 || !(potential->form->traits & MD_FORM_MIXES)
                      ? md_copy_text("")
                      : md_format("; steps must be much shorter than the sigma of a pair, and that of types "
                                  "%d and %d is %.3g",
                                  pair / potential->n_types + 1, pair % potential->n_types + 1, sigma);
     char *why =
-        r->history.n > 0 && starts_too_close(&r->history.rows[0])
+        r->history.n > 0 && starts_too_close(r, &r->history.rows[0])
             ? md_copy_text("atoms started too close to each other (see the warning at step 0)")
+        : is_metal(r)
+            ? md_format("run.timestep = %g ps is too large: take a smaller one (0.005 ps is usual for argon)",
+                        md_config_shown_timestep(r->config))
             : md_format("run.timestep = %g is too large: take a smaller one (0.005 is usual near a temperature of 1)",
                         r->config->run_timestep);
-    char *text = md_format("at step %lld: atom %d would have moved %.3g sigma in one step, the limit is %.3g. The "
-                           "motion has become unstable: %s%s. Times are in sigma sqrt(m/epsilon) and temperatures in "
-                           "epsilon/k, not in femtoseconds and kelvin (inputs/README.md, Units). What was written up "
-                           "to then is kept.",
-                           (long long)fault->step, fault->id, fault->displacement,
-                           md_fault_distance(r->config, potential), why, core);
+    char *text =
+        md_format("at step %lld: atom %d would have moved %.3g %s in one step, the limit is %.3g. The "
+                  "motion has become unstable: %s%s. Times are in %s and temperatures in "
+                  "%s (inputs/README.md, Units). What was written up "
+                  "to then is kept.",
+                  (long long)fault->step, fault->id, fault->displacement, length,
+                  md_fault_distance(r->config, potential), why, core, is_metal(r) ? "ps" : "sigma sqrt(m/epsilon)",
+                  is_metal(r) ? "K" : "epsilon/k, not in femtoseconds and kelvin");
     md_log_wrapped(r->log, "stopped", text);
     free(why);
     free(core);
@@ -160,16 +190,18 @@ void md_advice_log_fault(const MdRecord *r) {
 }
 
 double md_advice_time_step(const MdRecord *r, char **note) {
-    const double dt = r->config->run_timestep, most = md_tolerance_temperature_share;
+    const double dt = r->config->run_timestep, shown = md_config_shown_timestep(r->config),
+                 most = md_tolerance_temperature_share;
     *note = NULL;
     if (r->step == 0 || !r->verification.complete) return NAN;
     const double share = md_tolerance_temperature_error(r->verification.curvature_at_end, r->plan.box.dimension, dt);
     if (share > most)
         *note =
-            md_format("run.timestep = %g (%s) is long for how fast the atoms oscillate: the temperature of the "
+            md_format("run.timestep = %g%s (%s) is long for how fast the atoms oscillate: the temperature of the "
                       "velocities is %.1f %% too low for their positions. Potential energy and pressure are those of "
-                      "a higher temperature, although the energy is conserved. Below %.2g it is less than %g %%",
-                      dt, md_deck_origin(r->deck, MD_OPTION_run_timestep), 100 * share, 0.95 * dt * sqrt(most / share),
+                      "a higher temperature, although the energy is conserved. Below %.2g%s it is less than %g %%",
+                      shown, md_config_unit_after(r->config, MD_TIME), md_deck_origin(r->deck, MD_OPTION_run_timestep),
+                      100 * share, 0.95 * shown * sqrt(most / share), md_config_unit_after(r->config, MD_TIME),
                       100 * most); /* less than 5 % by the rounding to two digits */
     return share;
 }
@@ -182,8 +214,8 @@ void md_advice_log_energy(const MdRecord *r) {
     }
     if (!failed) return;
     char *text =
-        md_format("the conserved energy has changed by more than its limit: take run.timestep below %g%s",
-                  r->config->run_timestep,
+        md_format("the conserved energy has changed by more than its limit: take run.timestep below %g%s%s",
+                  md_config_shown_timestep(r->config), md_config_unit_after(r->config, MD_TIME),
                   r->plan.potential.shift == MD_SHIFT_NONE
                       ? ", or potential.shift = energy, force or switch: pairs that cross the cutoff jump in energy"
                       : "");

@@ -28,10 +28,10 @@ static void find_error(MdAverage *average, const MdThermo *rows, size_t n, int q
     else average->error = sqrt(variance);
 }
 
-MdAverages md_averages(const MdHistory *history) {
-    MdAverages found = {.of = {{.key = "temperature", .label = "temperature"},
-                               {.key = "potential_energy", .label = "potential energy"},
-                               {.key = "pressure", .label = "pressure"}}};
+MdAverages md_averages(const MdHistory *history, int dimension) {
+    MdAverages found = {.of = {{.key = "temperature", .label = "temperature", .quantity = MD_TEMPERATURE},
+                               {.key = "potential_energy", .label = "potential energy", .quantity = MD_ENERGY},
+                               {.key = "pressure", .label = "pressure", .quantity = md_unit_pressure(dimension)}}};
     const size_t n_all = history->n;
     size_t first = 0;
     while (first < n_all && 2 * history->rows[first].step < history->rows[n_all - 1].step) first++;

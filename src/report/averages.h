@@ -2,12 +2,14 @@
 #ifndef MD_REPORT_AVERAGES_H
 #define MD_REPORT_AVERAGES_H
 
+#include "base/units.h"
 #include "report/history.h"
 
 enum { MD_AVERAGE_BLOCKS = 10, MD_AVERAGE_ROWS = 2 * MD_AVERAGE_BLOCKS, MD_N_AVERAGES = 3 };
 
 typedef struct MdAverage {
     const char *key, *label; /* of NAME.json and of the log */
+    MdQuantity quantity;     /* of mean and error, which are in the units inside */
     double mean;             /* NaN: an open box has no pressure */
     double error;            /* standard error of the mean; NaN: not known, */
     const char *why;         /* for this reason; else NULL */
@@ -25,6 +27,6 @@ typedef struct MdAverages {
  * 30, 556 (1982)). It has MD_AVERAGE_BLOCKS - 1 degrees of freedom. Blocks must be much longer than the correlation: means of
  * half blocks are tested by the ratio of J. von Neumann (Ann. Math. Stat. 12, 367 (1941)), whose lowest 1 % are refused. A
  * drift is refused in the same way. Of rows with a correlation exp(-1/20), 100 rows are refused in 9 of 10 cases. */
-MdAverages md_averages(const MdHistory *history);
+MdAverages md_averages(const MdHistory *history, int dimension);
 
 #endif

@@ -54,9 +54,10 @@ static char *describe(const MdRecord *r) {
     const double rounding = r->ops->rounding(r->config, &r->plan.box, r->plan.extent, r->plan.spread);
     char *precision = md_deck_value_text(r->deck, MD_OPTION_run_precision),
          *ways = find_ways(r, coarseness, worth_a_word);
-    char *text = md_format("run.precision = %s keeps positions only to within %.2g sigma here, as coordinates come to "
+    char *text = md_format("run.precision = %s keeps positions only to within %.2g %s here, as coordinates come to "
                            "%.6g: the energy of two atoms that touch is off by up to %.2g of its depth%s",
-                           precision, rounding, r->plan.extent, 0.05 * now(r, coarseness), ways);
+                           precision, rounding, md_config_unit(r->config, MD_LENGTH), r->plan.extent,
+                           0.05 * now(r, coarseness), ways);
     free(precision);
     free(ways);
     return text;
@@ -79,9 +80,10 @@ char *md_places_warning_of_motion(const MdRecord *r) {
     char *precision = md_deck_value_text(r->deck, MD_OPTION_run_precision), *ways = find_ways(r, step_rounding, 1);
     const double step = r->plan.slowest * r->config->run_timestep;
     char *text =
-        md_format("run.precision = %s rounds a position by up to %.2g sigma in each step, as coordinates come to "
+        md_format("run.precision = %s rounds a position by up to %.2g %s in each step, as coordinates come to "
                   "%.6g, and atoms move by %.2g along an axis: slow ones move by wrong amounts, or not at all%s",
-                  precision, md_tolerance_step_share * step * now(r, step_rounding), r->plan.extent, step, ways);
+                  precision, md_tolerance_step_share * step * now(r, step_rounding),
+                  md_config_unit(r->config, MD_LENGTH), r->plan.extent, step, ways);
     free(precision);
     free(ways);
     return text;

@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "base/version.h"
 #include "deck/table.h"
+#include "deck/units.h"
 #include "output/path.h"
 #include "report/advice.h"
 #include "report/averages.h"
@@ -142,11 +143,24 @@ static void warn_of(MdRecord *r, const char *prefix, char *text) {
     free(text);
 }
 
+/* The units of all numbers, and the constants that they rest on. */
+static void log_units(MdRecord *r, const char *prefix) {
+    if (r->config->system_units == MD_UNITS_LJ) return;
+    md_log(r->log,
+           "%sunits     metal: angstrom, eV, ps, amu, K, %s; CODATA 2018: k = %.10g eV/K, 1 amu = %.11g kg,\n"
+           "%s          1 eV = %.10g J; inside angstrom, eV, amu, and so %.10g ps\n",
+           prefix, md_config_unit(r->config, md_unit_pressure(r->plan.box.dimension)), md_boltzmann / md_electronvolt,
+           md_amu, prefix, md_electronvolt, md_config_factor(r->config, MD_TIME));
+}
+
 static void log_tail(MdRecord *r) {
     const char *note;
-    char *text = md_advice_tail(r, &note)
-                     ? md_format("energy %.6g per atom, pressure %.6g: %s", r->tail.energy, r->tail.pressure, note)
-                     : md_copy_text(note);
+    const MdQuantity pressure = md_unit_pressure(r->plan.box.dimension);
+    char *text = md_advice_tail(r, &note) ? md_format("energy %.6g%s per atom, pressure %.6g%s: %s", r->tail.energy,
+                                                      md_config_unit_after(r->config, MD_ENERGY),
+                                                      r->tail.pressure * md_config_factor(r->config, pressure),
+                                                      md_config_unit_after(r->config, pressure), note)
+                                          : md_copy_text(note);
     md_log_wrapped(r->log, "tails    ", text);
     free(text);
 }
@@ -171,10 +185,12 @@ static void log_setup(MdRecord *r, const char *prefix) {
     warn_of(r, prefix, md_balance_warning(r->comm, r->config, r->balance.gpus));
     if (r->backend_reason) md_log(r->log, "%s          (auto: %s)\n", prefix, r->backend_reason);
     log_unused(r, prefix);
+    log_units(r, prefix);
     md_log(r->log, "%ssystem    %lld atoms in %d dimensions, box", prefix, (long long)r->plan.n_atoms, box->dimension);
     for (int a = 0; a < box->dimension; a++)
         md_log(r->log, " %s%.6g%s", a ? "x " : "", box->length[a], box->periodic[a] ? "" : " (open)");
-    md_log(r->log, ", %d type%s\n", r->plan.potential.n_types, r->plan.potential.n_types == 1 ? "" : "s");
+    md_log(r->log, "%s, %d type%s\n", md_config_unit_after(r->config, MD_LENGTH), r->plan.potential.n_types,
+           r->plan.potential.n_types == 1 ? "" : "s");
     if (r->plan.potential.n_types > 1) {
         md_log(r->log, "%stypes    ", prefix);
         for (int t = 0; t < r->plan.potential.n_types; t++) md_log(r->log, " %d = %s", t + 1, r->plan.type_name[t]);
@@ -231,15 +247,17 @@ static void log_minimization(MdRecord *r) {
     const MdConfig *c = r->config;
     if (c->run_minimize == MD_MINIMIZE_OFF || r->resume.from) return;
     char *method = md_config_value_text(c, MD_OPTION_run_minimize);
-    md_log(
-        r->log,
-        "relaxed   %s, %lld steps in %.2f s: largest force %.3g, was %.3g; potential energy %.8g per atom, was %.8g\n",
-        method, (long long)m->n_steps, m->seconds, m->force, m->force_before, m->potential, m->potential_before);
+    md_log(r->log,
+           "relaxed   %s, %lld steps in %.2f s: largest force %.3g%s, was %.3g; potential energy %.8g%s per atom, was "
+           "%.8g\n",
+           method, (long long)m->n_steps, m->seconds, m->force, md_config_unit_after(c, MD_FORCE), m->force_before,
+           m->potential, md_config_unit_after(c, MD_ENERGY), m->potential_before);
     free(method);
     if (m->force > c->run_minimize_force)
-        md_warn(r->log,
-                "the relaxation ended after run.minimize_steps = %lld with a force of %.3g; run.minimize_force is %g\n",
-                (long long)c->run_minimize_steps, m->force, c->run_minimize_force);
+        md_warn(
+            r->log,
+            "the relaxation ended after run.minimize_steps = %lld with a force of %.3g; run.minimize_force is %g%s\n",
+            (long long)c->run_minimize_steps, m->force, c->run_minimize_force, md_config_unit_after(c, MD_FORCE));
 }
 
 void md_report_plan(MdRecord *r) {
@@ -257,13 +275,18 @@ void md_report_plan(MdRecord *r) {
 }
 
 static void log_heading(MdRecord *r) {
+    const bool is_metal = r->config->system_units != MD_UNITS_LJ;
     md_log(r->log,
-           "\nreduced units, energies per atom; conserved: total energy less the heat of the thermostat, with "
+           "\n%s, energies per atom; conserved: total energy less the heat of the thermostat, with "
            "truncated pairs made whole\n%s%12s %12s %12s %14s %14s %14s %14s\n",
+           is_metal ? "metal units" : "reduced units",
            r->config->ensemble_thermostat == MD_THERMOSTAT_NONE
                ? ""
                : "a row is the state of its step before the thermostat acts\n",
            "step", "time", "temperature", "potential", "total", "conserved", "pressure");
+    if (!is_metal) return;
+    md_log(r->log, "%12s %12s %12s %14s %14s %14s %14s\n", "", "ps", "K", "eV", "eV", "eV",
+           md_config_unit(r->config, md_unit_pressure(r->plan.box.dimension)));
 }
 
 static void log_resumed(MdRecord *r) {
@@ -313,18 +336,27 @@ void md_report_head(MdRecord *r) {
     if (r->resume.from && r->resume.from_step < r->config->run_steps) log_heading(r);
 }
 
-void md_report_thermo(MdRecord *r, const MdThermo *t) {
-    if (t->step == 0) log_heading(r);
+/* Digits after the point that show as much as in reduced units: an atom has some hundredths of an eV, a liquid some hundred bar. */
+static int digits_of(const MdRecord *r, MdQuantity quantity) {
+    if (r->config->system_units == MD_UNITS_LJ) return 7;
+    return quantity == MD_PRESSURE_3 ? 4 : quantity == MD_TEMPERATURE ? 5 : 9;
+}
+
+void md_report_thermo(MdRecord *r, const MdThermo *row) {
+    const MdThermo t = md_thermo_shown(r->config, row);
+    const int digits = digits_of(r, MD_ENERGY);
+    if (t.step == 0) log_heading(r);
     char pressure[32] = "-"; /* there is none in an open box */
-    if (isfinite(md_box_volume(&r->plan.box))) snprintf(pressure, sizeof pressure, "%.7f", t->pressure);
-    md_log(r->log, "%12lld %12.6g %12.6f %14.7f %14.7f %14.7f %14s\n", (long long)t->step, t->time, t->temperature,
-           t->potential, t->total, t->conserved, pressure);
-    if (t->step == 0) md_advice_log_start(r, t);
+    if (isfinite(md_box_volume(&r->plan.box)))
+        snprintf(pressure, sizeof pressure, "%.*f", digits_of(r, md_unit_pressure(r->plan.box.dimension)), t.pressure);
+    md_log(r->log, "%12lld %12.6g %12.6f %14.*f %14.*f %14.*f %14s\n", (long long)t.step, t.time, t.temperature, digits,
+           t.potential, digits, t.total, digits, t.conserved, pressure);
+    if (t.step == 0) md_advice_log_start(r, row);
 }
 
 /* Of the whole run, as the table is. */
 static void log_averages(MdRecord *r) {
-    const MdAverages averages = md_averages(&r->history);
+    const MdAverages averages = md_averages(&r->history, r->plan.box.dimension);
     if (averages.n_rows == 0 || averages.to_step == 0) return;
     bool has_error = false;
     for (int k = 0; k < MD_N_AVERAGES; k++) has_error = has_error || !averages.of[k].why;
@@ -338,10 +370,14 @@ static void log_averages(MdRecord *r) {
     md_log(r->log, "\n");
     for (int k = 0; k < MD_N_AVERAGES; k++) {
         const MdAverage *average = &averages.of[k];
+        const double factor = md_config_factor(r->config, average->quantity);
+        const char *unit = md_config_unit_after(r->config, average->quantity);
         char mean[32] = "-";
-        if (isfinite(average->mean)) snprintf(mean, sizeof mean, "%.7f", average->mean);
-        if (average->why) md_log(r->log, "%-17s %14s    error not known: %s\n", average->label, mean, average->why);
-        else md_log(r->log, "%-17s %14s +- %.2g\n", average->label, mean, average->error);
+        if (isfinite(average->mean))
+            snprintf(mean, sizeof mean, "%.*f", digits_of(r, average->quantity), factor * average->mean);
+        if (average->why)
+            md_log(r->log, "%-17s %14s%s    error not known: %s\n", average->label, mean, unit, average->why);
+        else md_log(r->log, "%-17s %14s +- %.2g%s\n", average->label, mean, factor * average->error, unit);
     }
 }
 
@@ -351,15 +387,18 @@ static void log_verification(MdRecord *r) {
     for (int k = 0; k < v->n_checks; k++) {
         char when[32] = "over the run";
         if (v->checks[k].step >= 0) snprintf(when, sizeof when, "at step %lld", (long long)v->checks[k].step);
-        md_log(r->log, "%-42s %-18s %10.3g of %-10.3g %s\n", v->checks[k].name, when, v->checks[k].value,
-               v->checks[k].limit, md_check_passed(&v->checks[k]) ? "passed" : "FAILED");
+        char *name = md_check_name(&v->checks[k], md_config_units(r->config));
+        const double factor = md_config_factor(r->config, md_check_quantity(&v->checks[k]));
+        md_log(r->log, "%-42s %-18s %10.3g of %-10.3g %s\n", name, when, factor * v->checks[k].value,
+               factor * v->checks[k].limit, md_check_passed(&v->checks[k]) ? "passed" : "FAILED");
+        free(name);
     }
     const double drift = md_history_drift(&r->history), error = md_history_drift_error(&r->history);
     char within[32] = "";
     if (isfinite(error)) snprintf(within, sizeof within, " (+- %.2g)", error);
     if (isfinite(drift))
-        md_log(r->log, "%-42s %-18s %10.3g per atom and step%s\n", "conserved energy, drift", "over the run", drift,
-               within);
+        md_log(r->log, "%-42s %-18s %10.3g%s per atom and step%s\n", "conserved energy, drift", "over the run", drift,
+               md_config_unit_after(r->config, MD_ENERGY), within);
     if (v->fault.step >= 0) md_advice_log_fault(r);
     else md_advice_log_energy(r);
     char *note;

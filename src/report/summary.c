@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "deck/table.h"
+#include "deck/units.h"
 #include "output/pipeline.h"
 #include "report/advice.h"
 #include "report/averages.h"
@@ -15,9 +16,9 @@
 #include "report/overlap.h"
 #include "report/provenance.h"
 
-static void write_last_row(MdJson *json, const MdHistory *history) {
-    if (history->n == 0) return;
-    const MdThermo *t = &history->rows[history->n - 1];
+static void write_last_row(MdJson *json, const MdRecord *r) {
+    if (r->history.n == 0) return;
+    const MdThermo last = md_thermo_shown(r->config, &r->history.rows[r->history.n - 1]), *t = &last;
     md_json_int(json, "thermo_step", t->step); /* of the following values; n_steps, except after an early end */
     md_json_real(json, "potential_energy_per_atom", t->potential);
     md_json_real(json, "pairs_per_atom", t->pairs);
@@ -28,8 +29,34 @@ static void write_last_row(MdJson *json, const MdHistory *history) {
     md_json_real(json, "temperature", t->temperature);
 }
 
-static void write_averages(MdJson *json, const MdHistory *history) {
-    const MdAverages averages = md_averages(history);
+/* The unit of each number of the report, by its key: of values, averages and columns of `thermo`. */
+static void write_units(MdJson *json, const MdRecord *r) {
+    static const char *const energies[] = {"potential_energy", "kinetic_energy", "total_energy", "conserved_energy"};
+    const MdConfig *c = r->config;
+    const char *energy = md_config_unit(c, MD_ENERGY);
+    md_json_begin_object(json, "units");
+    md_json_text(json, "time", md_config_unit(c, MD_TIME));
+    md_json_text(json, "temperature", md_config_unit(c, MD_TEMPERATURE));
+    md_json_text(json, "pressure", md_config_unit(c, md_unit_pressure(r->plan.box.dimension)));
+    for (int k = 0; k < 4; k++) md_json_text(json, energies[k], energy);
+    for (int k = 0; k < 4; k++) {
+        char *per_atom = md_format("%s_per_atom", energies[k]);
+        md_json_text(json, per_atom, energy);
+        free(per_atom);
+    }
+    md_json_text(json, "energy_per_atom", energy);
+    md_json_text(json, "potential_energy_per_atom_before", energy);
+    md_json_text(json, "largest_force", md_config_unit(c, MD_FORCE));
+    md_json_text(json, "largest_force_before", md_config_unit(c, MD_FORCE));
+    md_json_text(json, "energy_drift_per_atom_step", energy);
+    md_json_text(json, "energy_drift_error_per_atom_step", energy);
+    md_json_text(json, "displacement", md_config_unit(c, MD_LENGTH));
+    md_json_text(json, "rms", md_config_unit(c, MD_FORCE));
+    md_json_end_object(json);
+}
+
+static void write_averages(MdJson *json, const MdRecord *r) {
+    const MdAverages averages = md_averages(&r->history, r->plan.box.dimension);
     if (averages.n_rows == 0) return;
     md_json_begin_object(json, "averages");
     md_json_int(json, "from_step", averages.from_step);
@@ -38,8 +65,9 @@ static void write_averages(MdJson *json, const MdHistory *history) {
     md_json_int(json, "blocks", MD_AVERAGE_BLOCKS);
     for (int k = 0; k < MD_N_AVERAGES; k++) {
         md_json_begin_object(json, averages.of[k].key);
-        md_json_real(json, "mean", averages.of[k].mean);
-        md_json_real(json, "error", averages.of[k].error);
+        const double factor = md_config_factor(r->config, averages.of[k].quantity);
+        md_json_real(json, "mean", factor * averages.of[k].mean);
+        md_json_real(json, "error", factor * averages.of[k].error);
         md_json_text(json, "why", averages.of[k].why);
         md_json_end_object(json);
     }
@@ -49,9 +77,10 @@ static void write_averages(MdJson *json, const MdHistory *history) {
 static void write_tail(MdJson *json, const MdRecord *r) {
     const char *note;
     const bool is_there = md_advice_tail(r, &note);
+    const double pressure = md_config_factor(r->config, md_unit_pressure(r->plan.box.dimension));
     md_json_begin_object(json, "tail_corrections");
     md_json_real(json, "energy_per_atom", is_there ? r->tail.energy : NAN);
-    md_json_real(json, "pressure", is_there ? r->tail.pressure : NAN);
+    md_json_real(json, "pressure", is_there ? pressure * r->tail.pressure : NAN);
     md_json_text(json, "note", note);
     md_json_end_object(json);
 }
@@ -170,15 +199,20 @@ static void write_counters(MdJson *json, const MdCounters *c) {
     md_json_end_object(json);
 }
 
-static void write_checks(MdJson *json, const MdVerification *verification) {
+static void write_checks(MdJson *json, const MdVerification *verification, const MdConfig *config) {
     md_json_begin_array(json, "checks");
     for (int k = 0; k < verification->n_checks; k++) {
         const MdCheck *check = &verification->checks[k];
         md_json_begin_object(json, NULL);
-        md_json_text(json, "name", check->name);
+        const MdQuantity quantity = md_check_quantity(check);
+        const double factor = md_config_factor(config, quantity);
+        char *name = md_check_name(check, md_config_units(config));
+        md_json_text(json, "name", name);
+        free(name);
+        if (quantity != MD_NO_UNIT) md_json_text(json, "unit", md_config_unit(config, quantity));
         if (check->step >= 0) md_json_int(json, "step", check->step);
-        md_json_real(json, "value", check->value);
-        md_json_real(json, "limit", check->limit);
+        md_json_real(json, "value", factor * check->value);
+        md_json_real(json, "limit", factor * check->limit);
         if (!isnan(check->rms)) md_json_real(json, "rms", check->rms);
         md_json_bool(json, "passed", md_check_passed(check));
         md_json_end_object(json);
@@ -198,6 +232,8 @@ static void write_options(MdJson *json, const MdDeck *deck) {
         char *value = md_deck_value_text(deck, k);
         md_json_begin_object(json, md_option_name(k));
         md_json_text(json, "value", value);
+        const MdQuantity quantity = md_unit_find(md_option_row(k)->unit);
+        if (quantity != MD_NO_UNIT) md_json_text(json, "unit", md_config_unit(md_deck_config(deck), quantity));
         md_json_text(json, "origin", md_deck_origin(deck, k));
         md_json_end_object(json);
         free(value);
@@ -206,7 +242,7 @@ static void write_options(MdJson *json, const MdDeck *deck) {
 }
 
 /* The thermo table as columns. */
-static void write_thermo(MdJson *json, const MdHistory *history) {
+static void write_thermo(MdJson *json, const MdConfig *config, const MdHistory *history) {
     static const struct {
         const char *name;
         size_t offset;
@@ -225,7 +261,8 @@ static void write_thermo(MdJson *json, const MdHistory *history) {
         md_json_begin_array(json, columns[c].name);
         for (size_t k = 0; k < history->n; k++) {
             double value;
-            memcpy(&value, (const char *)&history->rows[k] + columns[c].offset, sizeof value);
+            const MdThermo row = md_thermo_shown(config, &history->rows[k]);
+            memcpy(&value, (const char *)&row + columns[c].offset, sizeof value);
             md_json_real(json, NULL, value);
         }
         md_json_end_array(json);
@@ -309,9 +346,10 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     char *precision = md_deck_value_text(r->deck, MD_OPTION_run_precision);
     md_json_text(json, "precision", precision);
     free(precision);
-    md_json_text(json, "unit_style", MD_UNIT_STYLE);
-    write_last_row(json, &r->history);
-    write_averages(json, &r->history);
+    md_json_text(json, "unit_style", md_unit_style(md_config_units(r->config)));
+    write_units(json, r);
+    write_last_row(json, r);
+    write_averages(json, r);
     write_tail(json, r);
     write_minimization(json, r);
     write_time_step(json, r);
@@ -338,7 +376,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     md_json_int(json, "memory_device_bytes", (int64_t)r->statistics.device_bytes);
     md_balance_write(json, r->comm, r->config, &r->balance);
     write_resume(json, r, status);
-    write_checks(json, &r->verification);
+    write_checks(json, &r->verification, r->config);
     write_stages(json, r);
     write_compilation(json, &r->statistics.compilation);
     write_kernels(json, &r->statistics);
@@ -352,7 +390,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     md_provenance_write_loop(json, r);
     md_json_raw(json, "provenance", r->provenance);
     md_json_text(json, "effective_deck", r->effective_deck);
-    write_thermo(json, &r->history);
+    write_thermo(json, r->config, &r->history);
     md_json_end_object(json);
     return json;
 }

@@ -6,11 +6,13 @@
 
 #include "base/number.h"
 #include "base/replace.h"
+#include "deck/units.h"
 
 /* An open box has no pressure: an empty field. */
-static void write_row(FILE *file, const MdThermo *t) {
-    const double values[] = {t->time, t->temperature, t->potential, t->total, t->conserved, t->pressure};
-    fprintf(file, "%lld", (long long)t->step);
+static void write_row(FILE *file, const MdConfig *config, const MdThermo *row) {
+    const MdThermo t = md_thermo_shown(config, row);
+    const double values[] = {t.time, t.temperature, t.potential, t.total, t.conserved, t.pressure};
+    fprintf(file, "%lld", (long long)t.step);
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
         char text[MD_NUMBER_BYTES];
         fprintf(file, ",%s", isfinite(values[k]) ? md_number_write(text, values[k]) : "");
@@ -20,11 +22,13 @@ static void write_row(FILE *file, const MdThermo *t) {
 
 static void write_all(FILE *file, const void *data) {
     const MdRecord *r = data;
+    const char *energy = md_config_unit(r->config, MD_ENERGY);
     fprintf(file,
-            "step,time (tau),temperature (epsilon/k),potential energy per atom (epsilon),total energy per atom "
-            "(epsilon),conserved energy per atom (epsilon),pressure (epsilon/sigma^%d)\n",
-            r->plan.box.dimension);
-    for (size_t k = 0; k < r->history.n; k++) write_row(file, &r->history.rows[k]);
+            "step,time (%s),temperature (%s),potential energy per atom (%s),total energy per atom (%s),"
+            "conserved energy per atom (%s),pressure (%s)\n",
+            md_config_unit(r->config, MD_TIME), md_config_unit(r->config, MD_TEMPERATURE), energy, energy, energy,
+            md_config_unit(r->config, md_unit_pressure(r->plan.box.dimension)));
+    for (size_t k = 0; k < r->history.n; k++) write_row(file, r->config, &r->history.rows[k]);
 }
 
 MdStatus md_table_open(MdRecord *r) {
@@ -34,7 +38,7 @@ MdStatus md_table_open(MdRecord *r) {
 }
 
 void md_table_add(MdRecord *r, const MdThermo *row) {
-    write_row(r->table, row);
+    write_row(r->table, r->config, row);
     fflush(r->table);
 }
 

@@ -26,6 +26,26 @@ static void add_check(MdVerification *verification, const char *name, int64_t st
     check->rms = NAN;
 }
 
+MdQuantity md_check_quantity(const MdCheck *check) {
+    static const struct {
+        const char *begin;
+        MdQuantity quantity;
+    } rows[] = {{"positions", MD_LENGTH},       {"displacement", MD_LENGTH}, {"potential energy", MD_ENERGY},
+                {"truncation", MD_ENERGY},      {"virial", MD_ENERGY},       {"conserved energy", MD_ENERGY},
+                {"total momentum", MD_MOMENTUM}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (strncmp(check->name, rows[k].begin, strlen(rows[k].begin)) == 0) return rows[k].quantity;
+    return MD_NO_UNIT;
+}
+
+char *md_check_name(const MdCheck *check, MdUnits units) {
+    const MdQuantity quantity = md_check_quantity(check);
+    const char *reduced = strstr(check->name, " (sigma)");
+    const int n = reduced ? (int)(reduced - check->name) : (int)strlen(check->name);
+    if (units == MD_STYLE_LJ || quantity == MD_NO_UNIT) return md_copy_text(check->name);
+    return md_format("%.*s (%s)", n, check->name, md_unit_name(units, quantity));
+}
+
 bool md_check_passed(const MdCheck *check) { return check->value <= check->limit; }
 
 MdVerdict md_verify_verdict(const MdVerification *verification) {

@@ -56,6 +56,9 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
 uint64_t md_verify_bytes(const MdSystemPlan *plan);
 
 bool md_check_passed(const MdCheck *check);
+/* Of value and limit, which are in the units inside; MD_NO_UNIT: they are shares or numbers. */
+MdQuantity md_check_quantity(const MdCheck *check);
+char *md_check_name(const MdCheck *check, MdUnits units); /* as it is shown, with its unit in others than lj; text from malloc */
 MdVerdict md_verify_verdict(const MdVerification *verification);
 const char *md_verdict_text(MdVerdict verdict); /* PASSED, FAILED, NOT CHECKED */
 

@@ -12,6 +12,7 @@ typedef struct MdCoordinates {
     int64_t n_atoms;
     double *position;                             /* [n_atoms][3]; as read, until md_coordinates_settle */
     double *velocity, *momentum;                  /* [n_atoms][3], or NULL; see md_coordinates_use_masses */
+    bool velocity_per_fs;                         /* in metal units angstrom/fs, else angstrom/ps */
     int64_t *id;                                  /* [n_atoms], or NULL; ascending */
     int32_t *type;                                /* [n_atoms], or NULL: a table */
     int32_t *line;                                /* [n_atoms] of the file, for messages */

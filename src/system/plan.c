@@ -168,6 +168,16 @@ static void find_flat(MdCoordinates *c, MdSystemPlan *plan) {
     if (plan->flat[2]) md_coordinates_note(c, "for a two-dimensional system %s", plan->flat[2]);
 }
 
+/* Into the units inside, which momenta of ASE have already. */
+static void convert_velocities(const MdConfig *config, MdCoordinates *c) {
+    if (config->system_units == MD_UNITS_LJ) return;
+    const char *unit = c->velocity_per_fs ? "angstrom/fs" : md_config_unit(config, MD_VELOCITY);
+    const double inside = (c->velocity_per_fs ? 1e3 : 1) / md_config_factor(config, MD_VELOCITY);
+    for (int64_t k = 0; k < 3 * c->n_atoms && c->velocity; k++) c->velocity[k] *= inside;
+    if (c->velocity) md_coordinates_note(c, "velocities are in %s", unit);
+    if (c->momentum) md_coordinates_note(c, "momenta are in sqrt(amu eV), the unit of ASE");
+}
+
 static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordinates **coordinates) {
     const MdConfig *config = md_deck_config(problems->deck);
     MdBox *box = &layout->plan.box;
@@ -181,6 +191,7 @@ static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordi
     *coordinates = c;
     if (stream) md_coordinates_note(c, "they came through a pipe: keep them, to repeat this run");
     layout->plan.n_atoms = c->n_atoms;
+    convert_velocities(config, c);
     const bool moves = c->velocity || c->momentum;
     layout->plan.file_velocities = moves && md_is_auto(config->system_temperature);
     if (moves && !layout->plan.file_velocities)
@@ -253,11 +264,12 @@ static MdStatus plan_fractions(const MdProblems *problems, int n_types, double *
     return MD_OK;
 }
 
-static void note_masses(MdCoordinates *c) {
+/* unit: ` amu`, or nothing. */
+static void note_masses(MdCoordinates *c, const char *unit) {
     MdText text = {0};
     for (int t = 0; t < c->n_types; t++) md_text_add(&text, "%s%s %.9g", t ? ", " : "", c->symbol[t], c->mass[t]);
     char *masses = md_text_take(&text);
-    md_coordinates_note(c, "masses are its own: %s", masses);
+    md_coordinates_note(c, "masses are its own: %s%s", masses, unit);
     free(masses);
 }
 
@@ -266,7 +278,10 @@ static MdStatus plan_masses(const MdProblems *problems, MdLayout *layout, int n_
     const MdRealList *list = &md_deck_config(problems->deck)->system_masses;
     const char *path = md_deck_config(problems->deck)->system_file;
     static const MdRealList one = {.n = 1, .values = {1}};
-    const bool given = list->n > 0;
+    const bool given = list->n > 0, is_metal = md_deck_config(problems->deck)->system_units != MD_UNITS_LJ;
+    if (is_metal && !given && !(c && c->mass[0] > 0))
+        return md_problem_by(problems, MD_OPTION_system_masses, MD_OPTION_system_units,
+                             "metal units have no default: give it, in amu; for example 39.948 for argon");
     MdStatus status =
         md_problem_spread(problems, MD_OPTION_system_masses, given ? list : &one, n_types, "types", layout->mass);
     if (!c || status) return status;
@@ -277,7 +292,7 @@ static MdStatus plan_masses(const MdProblems *problems, MdLayout *layout, int n_
                                 layout->mass[t], c->symbol[t], path, c->mass[t]);
         layout->mass[t] = c->mass[t];
     }
-    if (in_file) note_masses(c);
+    if (in_file) note_masses(c, md_config_unit_after(md_deck_config(problems->deck), MD_MASS));
     if (c->momentum && layout->plan.file_velocities && !in_file && !given)
         status = md_problem_by(problems, MD_OPTION_system_masses, MD_OPTION_system_file,
                                "%s has momenta and no masses; a velocity is momentum / mass: give system.masses (1 in "
@@ -301,6 +316,16 @@ static MdStatus plan_types(const MdProblems *problems, MdLayout *layout, MdCoord
     if (plan_fractions(problems, n_types, layout->fraction)) status = MD_ERROR_INPUT;
     if (md_potential_make(problems, n_types, &layout->plan.potential)) status = MD_ERROR_INPUT;
     return status;
+}
+
+/* --- temperature ------------------------------------------------------------------------------------------------- */
+
+static MdStatus check_temperature(const MdProblems *problems, const MdSystemPlan *plan) {
+    const MdConfig *config = md_deck_config(problems->deck);
+    if (config->system_units == MD_UNITS_LJ || plan->file_velocities || !md_is_auto(config->system_temperature))
+        return MD_OK;
+    return md_problem_by(problems, MD_OPTION_system_temperature, MD_OPTION_system_units,
+                         "metal units have no default: give it, in K; for example 94.4 for liquid argon");
 }
 
 /* --- the whole --------------------------------------------------------------------------------------------------- */
@@ -419,6 +444,7 @@ MdStatus md_layout_make(const MdDeck *deck, const struct MdRandomSource *random,
     else if (config->system_start == MD_START_RANDOM) start = plan_random(&problems, layout);
     else start = plan_file(&problems, layout, coordinates);
     MdStatus types = plan_types(&problems, layout, *coordinates);
+    if (start == MD_OK && check_temperature(&problems, &layout->plan)) start = MD_ERROR_INPUT;
     /* A skin that the backend chooses is checked later; now only the cutoff must fit. */
     double skin = md_is_auto(config->neighbor_skin) ? 0 : config->neighbor_skin;
     if (!generator && !boundary && !start && !types && check_largest_box(&problems, &layout->plan.box) == MD_OK &&

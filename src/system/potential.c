@@ -217,8 +217,10 @@ static MdStatus table_begin(const MdProblems *problems, const MdForm *form, Pair
     const MdRealList *numbers = &config->potential_parameters;
     double epsilon[MD_MAX_TYPES], sigma[MD_MAX_TYPES];
     if (form->traits & MD_FORM_MIXES) {
-        const MdStatus read_epsilon = md_problem_spread(problems, MD_OPTION_potential_epsilon,
-                                                        &config->potential_epsilon, table->n_types, "types", epsilon);
+        const bool in_kelvin = config->potential_epsilon_kelvin.n > 0;
+        const MdStatus read_epsilon =
+            md_problem_spread(problems, in_kelvin ? MD_OPTION_potential_epsilon_kelvin : MD_OPTION_potential_epsilon,
+                              &config->potential_epsilon, table->n_types, "types", epsilon);
         const MdStatus read_sigma = md_problem_spread(problems, MD_OPTION_potential_sigma, &config->potential_sigma,
                                                       table->n_types, "types", sigma);
         if (read_epsilon || read_sigma) return MD_ERROR_INPUT;

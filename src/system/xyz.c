@@ -222,6 +222,7 @@ void md_coordinates_read_xyz(MdLines *lines, char *line, int dimension, MdCoordi
     char *comment = md_lines_next(lines);
     XyzReader reader = {.lines = lines, .c = c, .columns = md_xyz_plain_columns(), .dimension = dimension};
     if (comment) md_xyz_read_comment(lines, comment, dimension, &reader.columns, c);
+    c->velocity_per_fs = reader.columns.velocity_per_fs;
     if (lines->n_problems == 0) read_rows(&reader, n_atoms); /* rows cannot be read without their columns */
     free(reader.columns.role);
 }

@@ -115,6 +115,7 @@ static bool read_property(MdLines *lines, const Property *property, int dimensio
         md_lines_problem(lines, "Properties: `%s` is one too many: other columns hold the same", property->name);
         return false;
     }
+    if (role == XYZ_VELOCITY) columns->velocity_per_fs = strcasecmp(property->name, "vel") == 0;
     add_columns(columns, role, count);
     return true;
 }

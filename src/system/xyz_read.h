@@ -21,6 +21,7 @@ typedef enum XyzRole {
 typedef struct XyzColumns {
     int n;                  /* columns of a row */
     bool exact;             /* a row has n columns, not more: Properties were given */
+    bool velocity_per_fs;   /* the column of velocities is `vel`, which GPUMD writes and dynasor reads in angstrom/fs */
     int first[XYZ_N_ROLES]; /* where the columns of each role begin; -1: there are none */
     int count[XYZ_N_ROLES];
     unsigned char *role; /* [n], from malloc */

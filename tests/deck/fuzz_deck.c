@@ -33,6 +33,7 @@ static bool read_deck(const char *text, size_t n, MdDeck **deck) {
         md_deck_read_override(*deck, text, errors);
     }
     md_deck_check(*deck, errors);
+    md_deck_settle_units(*deck, errors);
     require_messages(errors);
     bool accepted = md_errors_count(errors) == 0;
     md_errors_destroy(errors);

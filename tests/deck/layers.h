@@ -38,6 +38,7 @@ static inline MdDeck *read_layers(const char *const *layers, int n, char **messa
         }
     }
     md_deck_check(deck, errors);
+    md_deck_settle_units(deck, errors);
     bool failed = md_errors_count(errors) > 0;
     if (messages) *messages = join_messages(errors);
     md_errors_destroy(errors);

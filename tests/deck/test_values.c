@@ -185,8 +185,8 @@ static void test_hints(void) {
         {"ensemble.barostat=1", "; mdmini has no barostat: the box stays as it is"},
         {"output.rdf_every=1", "; mdmini has no such analysis while it runs; tools/plot.py draws g(r) of a trajectory"},
         {"output.MSD_every=1", "; mdmini has no such analysis while it runs; tools/plot.py draws g(r) of a trajectory"},
-        {"units=lj", "; mdmini has no units but the reduced ones of Lennard-Jones: sigma, epsilon, mass"},
-        {"units.style=lj", "; mdmini has no units but the reduced ones of Lennard-Jones: sigma, epsilon, mass"},
+        {"units=lj", "; did you mean \"system.units\"?"},
+        {"units.style=lj", "; did you mean \"system.units\"?"},
         {"barostat.target=1", "; mdmini has no barostat: the box stays as it is"},
         {"md.dt=1", "; did you mean \"run.timestep\"?"},
         {"md.steps=1", "; did you mean \"run.steps\"?"},
@@ -210,7 +210,7 @@ static void test_hints(void) {
     CHECK(refused(
         WORDS("layer1.txt:1: integrator: a key before any [section]; mdmini has no integrator but velocity Verlet"),
         "integrator = md\n", NULL));
-    CHECK(refused(WORDS("layer1.txt:1: read \"units lj\"", "(XYZ); mdmini has no units but"), "units lj\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:1: read \"units lj\"", "(XYZ); did you mean \"system.units\"?"), "units lj\n", NULL));
     CHECK(refused(WORDS("layer1.txt:2: a script of LAMMPS; mdmini reads decks"), "#\nunits lj\npair_style lj/cut 2.5\n",
                   NULL));
     CHECK(refused(WORDS("layer1.txt:1: [thermo]: no such section", "did you mean \"output.thermo_every\"?"),

@@ -16,13 +16,13 @@ typedef struct Case {
 
 /* Few of these numbers of cells are multiples of the ranks along their axis. */
 static const Case cases[] = {
-    {"3-D periodic", {3, {20, 15, 10}, {true, true, true}, {29, 17, 11}, {4, 1, 1}, 0, false}},
-    {"3-D open", {3, {30, 20, 26}, {false, false, false}, {23, 13, 64}, {2, 1, 1}, 0, false}},
-    {"slab", {3, {14, 14, 28}, {true, true, false}, {21, 10, 10}, {3, 2, 1}, 8, false}},
-    {"thin film", {3, {5, 60, 60}, {true, false, true}, {1, 22, 23}, {0, 1, 2}, 0, false}},
-    {"2-D periodic", {2, {90, 70, 1}, {true, true, false}, {67, 31, 1}, {4, 1, 0}, 4, false}},
-    {"3-D, even", {3, {12, 20, 10}, {true, false, true}, {5, 8, 3}, {1, 1, 1}, 0, true}},
-    {"2-D, one axis open", {2, {90, 40, 1}, {false, true, false}, {128, 33, 1}, {2, 1, 0}, 0, false}},
+    {"3-D periodic", {3, {20, 15, 10}, {true, true, true}, {29, 17, 11}, {4, 1, 1}, 0, false, NULL}},
+    {"3-D open", {3, {30, 20, 26}, {false, false, false}, {23, 13, 64}, {2, 1, 1}, 0, false, NULL}},
+    {"slab", {3, {14, 14, 28}, {true, true, false}, {21, 10, 10}, {3, 2, 1}, 8, false, NULL}},
+    {"thin film", {3, {5, 60, 60}, {true, false, true}, {1, 22, 23}, {0, 1, 2}, 0, false, NULL}},
+    {"2-D periodic", {2, {90, 70, 1}, {true, true, false}, {67, 31, 1}, {4, 1, 0}, 4, false, NULL}},
+    {"3-D, even", {3, {12, 20, 10}, {true, false, true}, {5, 8, 3}, {1, 1, 1}, 0, true, NULL}},
+    {"2-D, one axis open", {2, {90, 40, 1}, {false, true, false}, {128, 33, 1}, {2, 1, 0}, 0, false, NULL}},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
@@ -244,15 +244,27 @@ static void test_choices(void) {
         MdDomainShape shape;
         int n_ranks, grid[3];
     } choices[] = {
-        {"least surface", {3, {200, 200, 200}, {true, true, true}, {288, 72, 72}, {4, 1, 1}, 0, false}, 64, {4, 4, 4}},
-        {"least surface", {2, {900, 900, 1}, {true, true, false}, {1296, 324, 1}, {4, 1, 0}, 0, false}, 16, {4, 4, 1}},
-        {"few edges", {3, {60, 60, 60}, {true, true, true}, {80, 20, 20}, {4, 1, 1}, 0, false}, 8, {1, 2, 4}},
-        {"few neighbours", {3, {24, 30, 24}, {true, true, true}, {32, 10, 8}, {4, 1, 1}, 0, false}, 8, {1, 1, 8}},
-        {"whole layers", {3, {60, 60, 60}, {true, true, true}, {80, 20, 20}, {4, 1, 1}, 0, false}, 2, {1, 1, 2}},
-        {"a long box", {3, {400, 20, 20}, {true, true, true}, {560, 7, 7}, {4, 1, 1}, 0, false}, 8, {8, 1, 1}},
-        {"equal shares", {3, {60, 60, 60}, {true, true, true}, {20, 21, 20}, {1, 1, 1}, 0, false}, 3, {1, 3, 1}},
-        {"one node", {3, {160, 160, 160}, {false, false, false}, {64, 64, 64}, {2, 2, 2}, 0, false}, 32, {2, 4, 4}},
-        {"two nodes", {3, {160, 160, 160}, {false, false, false}, {64, 64, 64}, {2, 2, 2}, 16, false}, 32, {4, 4, 2}},
+        {"least surface",
+         {3, {200, 200, 200}, {true, true, true}, {288, 72, 72}, {4, 1, 1}, 0, false, NULL},
+         64,
+         {4, 4, 4}},
+        {"least surface",
+         {2, {900, 900, 1}, {true, true, false}, {1296, 324, 1}, {4, 1, 0}, 0, false, NULL},
+         16,
+         {4, 4, 1}},
+        {"few edges", {3, {60, 60, 60}, {true, true, true}, {80, 20, 20}, {4, 1, 1}, 0, false, NULL}, 8, {1, 2, 4}},
+        {"few neighbours", {3, {24, 30, 24}, {true, true, true}, {32, 10, 8}, {4, 1, 1}, 0, false, NULL}, 8, {1, 1, 8}},
+        {"whole layers", {3, {60, 60, 60}, {true, true, true}, {80, 20, 20}, {4, 1, 1}, 0, false, NULL}, 2, {1, 1, 2}},
+        {"a long box", {3, {400, 20, 20}, {true, true, true}, {560, 7, 7}, {4, 1, 1}, 0, false, NULL}, 8, {8, 1, 1}},
+        {"equal shares", {3, {60, 60, 60}, {true, true, true}, {20, 21, 20}, {1, 1, 1}, 0, false, NULL}, 3, {1, 3, 1}},
+        {"one node",
+         {3, {160, 160, 160}, {false, false, false}, {64, 64, 64}, {2, 2, 2}, 0, false, NULL},
+         32,
+         {2, 4, 4}},
+        {"two nodes",
+         {3, {160, 160, 160}, {false, false, false}, {64, 64, 64}, {2, 2, 2}, 16, false, NULL},
+         32,
+         {4, 4, 2}},
     };
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++) {
         int grid[3] = {0, 0, 0};
@@ -269,9 +281,9 @@ static void check_text(char *text, const char *expected) {
 }
 
 static void test_refusals(void) {
-    const MdDomainShape cube = {3, {16.8, 16.8, 16.8}, {true, true, true}, {24, 6, 2}, {4, 1, 1}, 0, false};
-    const MdDomainShape square = {2, {28, 28, 1}, {true, true, false}, {40, 10, 1}, {4, 1, 0}, 0, false};
-    const MdDomainShape even = {3, {9, 9, 9}, {true, true, true}, {3, 3, 3}, {1, 1, 1}, 0, true};
+    const MdDomainShape cube = {3, {16.8, 16.8, 16.8}, {true, true, true}, {24, 6, 2}, {4, 1, 1}, 0, false, NULL};
+    const MdDomainShape square = {2, {28, 28, 1}, {true, true, false}, {40, 10, 1}, {4, 1, 0}, 0, false, NULL};
+    const MdDomainShape even = {3, {9, 9, 9}, {true, true, true}, {3, 3, 3}, {1, 1, 1}, 0, true, NULL};
     check_text(md_domain_misfit(&even, (const int[3]){1, 2, 1}, 2),
                "parallel.grid: 1 x 2 x 1: 2 domains as thick as the list reaches, 3.00 sigma, do not suffice along y: "
                "1 or 3 here");

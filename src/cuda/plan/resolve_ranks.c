@@ -241,8 +241,11 @@ static MdStatus resolve_transport(MdConfig *config, const MdComm *comm, MdChoice
                    : MD_OK;
 }
 
-static MdDomainShape shape_of(const MdSystemPlan *plan, double range) {
-    MdDomainShape shape = {.dimension = plan->box.dimension, .n_per_node = md_comm_node_size(plan->comm), .even = true};
+static MdDomainShape shape_of(const MdConfig *config, const MdSystemPlan *plan, double range) {
+    MdDomainShape shape = {.unit = md_config_unit(config, MD_LENGTH),
+                           .dimension = plan->box.dimension,
+                           .n_per_node = md_comm_node_size(plan->comm),
+                           .even = true};
     for (int a = 0; a < 3; a++) {
         shape.length[a] = plan->box.length[a];
         shape.periodic[a] = plan->box.periodic[a];
@@ -266,7 +269,7 @@ MdStatus cuda_ranks_resolve(MdConfig *config, const MdComm *comm, MdChoices *cho
 MdStatus cuda_ranks_divide(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors,
                            MdBox *part) {
     const double range = plan->potential.cutoff_max + (md_is_auto(config->neighbor_skin) ? 0 : config->neighbor_skin);
-    const MdDomainShape shape = shape_of(plan, range);
+    const MdDomainShape shape = shape_of(config, plan, range);
     const MdStatus status = md_ranks_resolve_grid(config, plan->comm, &shape, choices, errors);
     for (int a = 0; a < config->parallel_grid.n && status == MD_OK; a++)
         part->length[a] /= (double)config->parallel_grid.values[a];
