@@ -34,7 +34,7 @@ class Incomparable(Exception):
 def is_physics(key):
     """Whether an option is of kind physics (mdmini --list-options); reports name them only by their values."""
     of_system = key.split(".")[0] in ("system", "potential", "ensemble") and key != "system.random"  # where numbers are made
-    return of_system or key in ("run.steps", "run.timestep")
+    return of_system or key in ("run.steps", "run.timestep") or key.startswith("run.minimize")
 
 
 @dataclass
