@@ -393,9 +393,7 @@ static MdStatus run_phases(MdSimulation *s) {
     if (made != MD_OK) return made;
     s->record.random = s->system->random;
     s->record.tail = md_system_tail(s->system);
-    const double made_s = md_clock_s();
     MdStatus status = minimize(s);
-    trace_phase(s, "minimize", made_s);
     if (status == MD_OK) status = set_up(s);
     s->record.setup_seconds = md_clock_s() - start - s->record.verify_seconds - s->record.minimization.seconds;
     trace_phase(s, "set-up", start);

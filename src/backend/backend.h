@@ -208,7 +208,7 @@ typedef struct MdBackendOps {
     MdStatus (*scale_velocities)(void *context, double factor, const double shift[3]);
     /* md_noise_collide for each atom; in 2-D the velocities along z stay. */
     MdStatus (*collide)(void *context, const MdCollisions *collisions);
-    /* v = keep v + push F/m, x += move v, but no atom moves further than `most`, nor to a place that is not finite: a step of a
+    /* v = keep v + push F/m, x += move v, but no atom moves further than `most`, nor by a way that overflows: a step of a
      * minimisation. In double precision. The list stays as it is: the caller knows when it must be built again (rebuild). Invalidates
      * the forces until compute_forces, if move is not 0. */
     MdStatus (*descend)(void *context, double keep, double push, double move, double most);

@@ -351,7 +351,7 @@ static void descend_atom(MdCpuContext *c, int64_t i, double keep, double push, d
         ((double *)c->velocity[a])[i] = v[a];
     }
     const double way = move * sqrt(v_sq), scale = way > most ? most / way : 1;
-    if (isfinite(way))
+    if (way <= 1e300) /* not NaN, and no overflow */
         for (int a = 0; a < 3; a++) ((double *)c->position[a])[i] += scale * move * v[a];
 }
 

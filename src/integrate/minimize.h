@@ -1,14 +1,17 @@
 /* Relaxation of a start before step 0: atoms move along their forces until no force is beyond a bound.
  *
- * First, while any atom would move by more than a tenth of the contact distance: x += s F/m with a small s. Then
+ * First atoms that overlap come apart: x += s F with a fixed s, as long as any atom would move by more than a tenth of the contact
+ * distance. Then
  *   steepest  the same with the s of Barzilai and Borwein (IMA J. Numer. Anal. 8, 141 (1988)), from two steps
  *   fire      molecular dynamics whose velocities are turned towards the forces, and are set to zero when they point uphill (Bitzek,
  *             Koskinen, Gaehler, Moseler, Gumbsch, Phys. Rev. Lett. 97, 170201 (2006))
  *
- * No atom moves further than a tenth of the shortest contact distance at a time, so that atoms that overlap come apart. All of this is done
- * in double precision, in a context of its own with the default switches: r^-14 of overlapping atoms is beyond the range of a float,
- * and so the switches of a run do not change where it starts. Velocities, masses and types stay as they are. Sums do not depend on the
- * order of their terms, so that the result does not depend on the number of processes. */
+ * The largest displacement of an atom per step is a tenth of the shortest contact distance. Lengths of steps follow from the curvature of
+ * the stiffest pair at contact, with masses of 1: neither run.timestep nor masses matter.
+ *
+ * All of this is done in double precision, in a context of its own with the default switches: r^-14 of overlapping atoms is beyond the range
+ * of a float, and so the switches of a run do not change where it starts. Its sums do not depend on the order of their terms, so that the
+ * result does not depend on the number of processes. Velocities, masses and types stay as they are. */
 #ifndef MD_INTEGRATE_MINIMIZE_H
 #define MD_INTEGRATE_MINIMIZE_H
 

@@ -245,7 +245,7 @@ static void log_compilation(MdRecord *r) {
 static void log_minimization(MdRecord *r) {
     const MdMinimization *m = &r->minimization;
     const MdConfig *c = r->config;
-    if (c->run_minimize == MD_MINIMIZE_OFF || r->resume.from) return;
+    if (m->seconds == 0) return;
     char *method = md_config_value_text(c, MD_OPTION_run_minimize);
     md_log(r->log,
            "relaxed   %s, %lld steps in %.2f s: largest force %.3g%s, was %.3g; potential energy %.8g%s per atom, was "

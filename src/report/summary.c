@@ -87,7 +87,7 @@ static void write_tail(MdJson *json, const MdRecord *r) {
 
 static void write_minimization(MdJson *json, const MdRecord *r) {
     const MdMinimization *m = &r->minimization;
-    if (r->config->run_minimize == MD_MINIMIZE_OFF || r->resume.from) return;
+    if (m->seconds == 0) return;
     md_json_begin_object(json, "minimization");
     md_json_int(json, "steps", m->n_steps);
     md_json_real(json, "seconds", m->seconds);

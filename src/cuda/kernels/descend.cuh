@@ -16,7 +16,7 @@ MD_KERNEL k_integrate_descend(MD_ARGUMENTS) {
                             a.factor * full.v.z + by_mass * f.z};
     store<Pair>(a.now.velocity, i, {(Pair)v.x, (Pair)v.y, (Pair)v.z}, full.w);
     const double way = move * sqrt(v.x * v.x + v.y * v.y + v.z * v.z), scale = way > most ? move * most / way : move;
-    if (move == 0 || !(way <= 1e300)) return; /* NaN */
+    if (move == 0 || !(way <= 1e300)) return; /* NaN, or it overflows */
     const Vec3<State> x = load_position(a.now, i);
     store_position(
         a.now, i,
