@@ -286,9 +286,14 @@ static bool minimizes(const MdSimulation *s) {
 }
 
 /* The relaxation comes before the run, in memory that it gives back. */
-static MdStatus add_minimization(MdSimulation *s) {
+static MdStatus add_minimization(MdSimulation *s, bool bench) {
     MdMemory *memory = &s->record.memory, relaxed;
-    if (!minimizes(s) || s->record.no_gpu) return MD_OK;
+    if (!minimizes(s)) return MD_OK;
+    if (bench)
+        return md_fail(s->record.errors, MD_ERROR_INPUT,
+                       "%s: run.minimize: --bench starts where the deck does, without a relaxation: take off",
+                       md_deck_origin(s->record.deck, MD_OPTION_run_minimize));
+    if (s->record.no_gpu) return MD_OK;
     const MdStatus status =
         md_minimize_estimate(s->record.ops, s->record.asked, &s->record.plan, &relaxed, s->record.errors);
     if (status != MD_OK) return status;
@@ -464,7 +469,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
         if (!s->record.no_gpu) s->record.memory = estimate_memory(s);
         s->thermostat = md_thermostat_make(s->record.config, &s->record.plan);
         if (resumed) s->thermostat.heat = md_checkpoint_heat(resumed);
-        const MdStatus relaxed = add_minimization(s);
+        const MdStatus relaxed = add_minimization(s, bench);
         MdStatus memory = check_memory(s), disk = is_root ? check_disk(s) : MD_OK, motion = check_motion(s),
                  places = md_places_check(&s->record),
                  there = is_root && resumed ? md_continue_check(&s->record) : MD_OK;

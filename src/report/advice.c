@@ -133,8 +133,9 @@ void md_advice_log_start(const MdRecord *r, const MdThermo *first) {
     if (starts_too_close(r, first)) {
         char *way = way_apart(r);
         text = md_format("atoms start very close to each other: a potential energy of %.3g%s per atom will turn into "
-                         "heat. %s. run.minimize = fire moves them apart before the run",
-                         first->potential, md_config_unit_after(r->config, MD_ENERGY), way);
+                         "heat. %s%s",
+                         first->potential, md_config_unit_after(r->config, MD_ENERGY), way,
+                         r->minimization.seconds > 0 ? "" : ". run.minimize = fire moves them apart before the run");
         free(way);
     } else if (first->pairs == 0 && r->plan.n_atoms > 1) {
         text = md_format("no pair of atoms is within the cutoff (%g%s): all forces are zero. %s",

@@ -74,8 +74,14 @@ def test_without(checks, folder):
 
 
 def test_limit(checks, folder):
-    done = program.run(deck(folder), "run.minimize_steps=30", "run.minimize_force=1e-6", "run.steps=0", folder=folder, name="m")
-    checks.that(done.code == 0 and done.json()["minimization"]["steps"] == 30 and "the relaxation ended after run.minimize_steps = 30" in done.stderr + done.stdout, what(done))
+    done = program.run(deck(folder), "run.minimize_steps=33", "run.minimize_force=1e-6", "run.steps=0", folder=folder, name="m")
+    checks.that(done.code == 0 and done.json()["minimization"]["steps"] == 33 and "the relaxation ended after run.minimize_steps = 33" in done.stderr + done.stdout, what(done))
+
+
+def test_bench(checks, folder):
+    """Its steps begin at the start of the deck: a relaxation is not ignored in silence."""
+    done = program.run("--bench", "reduce", deck(folder), folder=folder, name="m")
+    checks.that(done.code == 2 and "run.minimize: --bench starts where the deck does" in done.stderr, what(done))
 
 
 def test_resumed(checks, folder):
@@ -110,7 +116,7 @@ def test_ranks(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_crystal, test_random, test_points, test_without, test_limit, test_resumed, test_one_place, test_ranks)
+    checks.run(test_crystal, test_random, test_points, test_without, test_limit, test_bench, test_resumed, test_one_place, test_ranks)
     checks.finish()
 
 
