@@ -9,7 +9,7 @@
  * The largest displacement of an atom per step is a tenth of the shortest contact distance. Lengths of steps follow from the curvature of
  * the stiffest pair at contact, with masses of 1: neither run.timestep nor masses matter.
  *
- * All of this is done in double precision, in a context of its own with the default switches: r^-14 of overlapping atoms is beyond the range
+ * All of this is done in double precision, in a separate context with the default switches: r^-14 of overlapping atoms is beyond the range
  * of a float, and so the switches of a run do not change where it starts. Its sums do not depend on the order of their terms, so that the
  * result does not depend on the number of processes. Velocities, masses and types stay as they are. */
 #ifndef MD_INTEGRATE_MINIMIZE_H

@@ -76,7 +76,7 @@ enum {
  * 1/CUDA_ROOM_UNIT of that, and CUDA_LEAST_MIGRANTS. */
 enum { CUDA_ROOM_UNIT = 16, CUDA_LEAST_MIGRANTS = 128 };
 
-/* Of an atom on its way to another rank, with so many bytes of columns that have an array each. */
+/* Bytes of an atom on its way to another rank; column_bytes: of its columns that have an array each. */
 #define CUDA_ATOM_ROW_BYTES(pair_size, column_bytes)                                                                   \
     ((8 * (pair_size) + sizeof(CudaTag) + (column_bytes) + 15) / 16 * 16)
 
