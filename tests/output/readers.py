@@ -19,8 +19,11 @@ import warnings
 ENVIRONMENTS = (["MDAnalysis==2.4.2", "numpy<2", "scipy<1.14", "biopython<1.81"],  # of its time
                 ["MDAnalysis", "ase", "ovito", "chemfiles", "freud-analysis"])
 LIQUID = ["system.start=fcc", "system.cells=4", "system.density=0.8442", "system.temperature=1"]
+ARGON = ["system.units=metal", "system.start=fcc", "system.cells=4", "system.density=0.0205", "system.temperature=100",
+         "system.masses=39.948", "potential.epsilon_kelvin=120", "potential.sigma=3.4", "potential.cutoff=7.65", "neighbor.skin=1",
+         "run.timestep=0.005"]
 MIXTURE = [*LIQUID, "system.types=2", "system.fractions=0.7 0.3", "system.masses=1 2.5"]
-RUNS = {"liquid": LIQUID, "heavy": [*LIQUID, "system.masses=3", "output.xyz_velocities=velo"],
+RUNS = {"liquid": LIQUID, "argon": ARGON, "heavy": [*LIQUID, "system.masses=3", "output.xyz_velocities=velo"],
         "plane": ["system.dimension=2", "system.start=hexagonal", "system.cells=20 10", "system.density=0.8",
                   "system.temperature=1", "output.xyz_velocities=velo"],
         "open": ["output.xyz_velocities=velo"], "half-open": ["output.xyz_velocities=momenta"],
@@ -105,6 +108,9 @@ def check_mdanalysis(run):
     from MDAnalysis.transformations.boxdimensions import set_dimensions
     universe, timed = load_mdanalysis(run), load_mdanalysis(run, dt=run.time[1] - run.time[0])
     run.same((len(universe.trajectory), timed.trajectory.dt, timed.trajectory.totaltime), (N_FRAMES, INTERVAL, run.time[-1]), "frames, dt")
+    if run.name == "argon":
+        units = [universe.trajectory.units[key] for key in ("length", "time", "velocity")]
+        run.same(units, ["Angstrom", "ps", "Angstrom/ps"], "units")
     box = universe.dimensions
     if run.length is None:
         run.same(box, None, "dimensions")
