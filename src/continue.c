@@ -106,6 +106,7 @@ MdTrajectorySpec md_trajectory_of_run(const MdRecord *r, const MdSystem *system)
                                       .precision = c->output_precision,
                                       .compression = c->output_compression,
                                       .unwrapped = c->output_unwrapped == MD_ON,
+                                      .has_tensor = c->analysis_pressure == MD_PRESSURE_TENSOR,
                                       .every = {c->output_frames_every, c->output_velocities_every,
                                                 c->output_forces_every, c->output_images_every},
                                       .last_step = c->run_steps,

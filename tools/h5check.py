@@ -21,9 +21,10 @@ from scripts import Parser  # found by trajectory
 
 OBSERVABLES = ["particle_number", "temperature", "pressure", "density", "potential_energy", "kinetic_energy",
                "internal_energy", "conserved_energy"]
+TENSOR = "pressure_tensor"  # with analysis.pressure = tensor
 # Of datasets, by their names; strings of variable length. A program that reads H5MD knows no name of a reduced unit.
 UNITS = {"position": "Angstrom", "edges": "Angstrom", "velocity": "Angstrom ps-1", "force": "kJ mol-1 Angstrom-1", "time": "ps", "mass": "u",
-         "temperature": "K", "pressure": "pressure", "density": "density", "potential_energy": "eV", "kinetic_energy": "eV",
+         "temperature": "K", "pressure": "pressure", "pressure_tensor": "pressure", "density": "density", "potential_energy": "eV", "kinetic_energy": "eV",
          "internal_energy": "eV", "conserved_energy": "eV"}
 POSITION, BOX = "/particles/all/position/value", "/particles/all/box"
 
@@ -287,9 +288,11 @@ def check_observables(checker, file, n_atoms):
     dimension = checker.value("/parameters/mdmini", "dimension")
     checker.need(dimension in (2, 3), f"dimension is {dimension}")
     checker.integers("/observables", "dimension", int(dimension))
-    checker.need(set(file["observables"]) == set(OBSERVABLES), f"/observables holds {sorted(file['observables'])}")
+    checker.need(set(file["observables"]) - {TENSOR} == set(OBSERVABLES), f"/observables holds {sorted(file['observables'])}")
     for name in OBSERVABLES:
         checker.element(f"/observables/{name}", ["int64"] if name == "particle_number" else ["float64"], ())
+    if TENSOR in file["observables"]:
+        checker.element(f"/observables/{TENSOR}", ["float64"], (3, 3))
     checker.need((checker.array("/observables/particle_number/value", 1) == n_atoms).all(), "particle_number is wrong")
     return int(dimension)
 
@@ -331,6 +334,11 @@ def check_numbers(checker, file, elements, dimension):
         if closed or name not in ("pressure", "density"):  # which an open box does not have
             series = checker.array(f"/observables/{name}/value", 1)
             checker.need(np.isfinite(series).all(), f"/observables/{name} holds numbers that are not finite")
+    if closed and TENSOR in file["observables"]:
+        tensor, pressure = checker.array(f"/observables/{TENSOR}/value", 3), checker.array("/observables/pressure/value", 1)
+        checker.need((tensor == tensor.transpose(0, 2, 1)).all(), f"/observables/{TENSOR} is not symmetric")
+        off = np.abs(np.trace(tensor, axis1=1, axis2=2) / dimension - pressure)
+        checker.need((off <= 1e-4 * (1 + np.abs(tensor).max(axis=(1, 2)))).all(), f"the trace of /observables/{TENSOR} is not the pressure")
     if dimension == 2:
         checker.need(not any(frame[:, 2].any() for frame in particles["position/value"]), "a 2-D system has z")
         checker.need(boundary[2] == "none", "a 2-D system has a third boundary")

@@ -19,6 +19,9 @@ typedef struct MdSystemNumbers {
     char type_name[MD_MAX_TYPES][MD_TYPE_NAME_SIZE];
 } MdSystemNumbers;
 
+/* Of a thermo row; the tensors have their own section. */
+enum { MD_THERMO_SAVED_BYTES = offsetof(MdThermo, pressure_tensor) };
+
 struct MdCheckpoint {
     MdRestart *file;
     void *fixed[MD_N_COLUMNS]; /* fixed columns of the rows that this process reads */

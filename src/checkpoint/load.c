@@ -147,19 +147,31 @@ static void drop_last_row(MdRecord *r) {
     if (!md_schedule_stays(every_before, r->config->output_thermo_every, r->step, r->config->run_steps)) history->n--;
 }
 
+static MdStatus read_tensors(MdCheckpoint *c, MdHistory *history) {
+    const uint64_t bytes = sizeof history->rows->pressure_tensor;
+    MdStatus status = md_restart_find(c->file, "pressure_tensor", history->n * bytes);
+    for (size_t k = 0; k < history->n && status == MD_OK; k++)
+        status = md_restart_read(c->file, history->rows[k].pressure_tensor, bytes);
+    return status;
+}
+
+/* Rows of a run that had no tensor, or of an older program, have none. */
 static MdStatus read_history(MdCheckpoint *c, MdRecord *r) {
     const uint64_t bytes = md_restart_bytes(c->file, "thermo");
-    const uint64_t n = bytes / sizeof(MdThermo);
-    MdStatus status = md_restart_find(c->file, "thermo", n * sizeof(MdThermo));
+    const uint64_t n = bytes / MD_THERMO_SAVED_BYTES;
+    MdStatus status = md_restart_find(c->file, "thermo", n * MD_THERMO_SAVED_BYTES);
     double least = 0;
     for (uint64_t k = 0; status == MD_OK && k < n; k++) {
         MdThermo row = {0};
-        status = md_restart_read(c->file, &row, sizeof row);
+        for (int component = 0; component < MD_N_TENSOR; component++) row.pressure_tensor[component] = NAN;
+        status = md_restart_read(c->file, &row, MD_THERMO_SAVED_BYTES);
         const MdRange step[] = {{"step of a thermo row", (double)row.step, least, (double)c->run.step}};
         if (status == MD_OK) status = MD_RANGE_CHECK(step, c->path, r->errors);
         if (status == MD_OK) md_history_add(&r->history, &row);
         least = (double)row.step + 1;
     }
+    if (status == MD_OK && md_restart_bytes(c->file, "pressure_tensor") != UINT64_MAX)
+        status = read_tensors(c, &r->history);
     return status;
 }
 

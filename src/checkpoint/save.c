@@ -108,6 +108,17 @@ static void put_system(MdRestart *file, const MdSystemPlan *plan, const MdSystem
     put(file, "system", &numbers, sizeof numbers);
 }
 
+/* A section of all rows, and one of their tensors, if there are any. */
+static void put_history(MdRestart *file, const MdRecord *r) {
+    const MdHistory *history = &r->history;
+    md_restart_begin(file, "thermo", history->n * MD_THERMO_SAVED_BYTES);
+    for (size_t k = 0; k < history->n; k++) md_restart_write(file, &history->rows[k], MD_THERMO_SAVED_BYTES);
+    if (r->config->analysis_pressure != MD_PRESSURE_TENSOR) return;
+    md_restart_begin(file, "pressure_tensor", history->n * sizeof history->rows->pressure_tensor);
+    for (size_t k = 0; k < history->n; k++)
+        md_restart_write(file, history->rows[k].pressure_tensor, sizeof history->rows->pressure_tensor);
+}
+
 /* Those before, and this one as far as it is; one that finds all done is none. */
 static void put_sessions(MdRestart *file, const MdRecord *r) {
     const MdResume *resume = &r->resume;
@@ -147,7 +158,7 @@ static void put_head(MdRestart *file, const MdRecord *r, const MdSystem *system,
     put_run(file, r, heat, now);
     put_system(file, &r->plan, system);
     put(file, "checks", &r->verification, MD_VERIFICATION_SAVED_BYTES);
-    put(file, "thermo", r->history.rows, r->history.n * sizeof *r->history.rows);
+    put_history(file, r);
     put_sessions(file, r);
     free(switches);
     free(origin);

@@ -272,6 +272,8 @@ static MdStatus compute_forces(void *context, bool with_energy) {
         c->pair_sums = (MdSumParts){.potential = total(c, MD_CPU_POTENTIAL),
                                     .truncation = total(c, MD_CPU_TRUNCATION),
                                     .virial = total(c, MD_CPU_VIRIAL)};
+        for (int k = 0; k < MD_N_TENSOR && c->has_tensor; k++)
+            c->pair_sums.virial_tensor[k] = total(c, MD_CPU_VIRIAL_TENSOR + k);
         for (int64_t b = 0; b < c->n_blocks; b++) c->pair_sums.pairs.part[0] += c->partial[b].pairs;
     }
     end_stage(c, MD_CPU_FORCE, start_s);
@@ -316,6 +318,8 @@ static void sum_own(MdCpuContext *c, MdSumParts *sums) {
     sums->kinetic = total(c, MD_CPU_KINETIC);
     sums->force_sq_mass = total(c, MD_CPU_FORCE_SQ_MASS);
     for (int a = 0; a < 3; a++) sums->momentum[a] = total(c, MD_CPU_MOMENTUM + a);
+    for (int k = 0; k < MD_N_TENSOR && c->has_tensor; k++)
+        sums->kinetic_tensor[k] = total(c, MD_CPU_KINETIC_TENSOR + k);
     end_stage(c, MD_CPU_REDUCE, start_s);
 }
 

@@ -94,6 +94,7 @@ void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_all, in
     c->per_call = config->memory_allocation == MD_ALLOCATION_PER_CALL;
     c->cutoff_test = config->force_cutoff_test;
     c->arithmetic = config->force_arithmetic;
+    c->has_tensor = config->analysis_pressure == MD_PRESSURE_TENSOR;
     c->energy_always = config->force_energy == MD_ENERGY_EVERY_STEP;
     c->accumulate.how = config->reduce_accumulate;
     md_split_shifts(md_split_bits(n_all) + MD_SPLIT_TERMS_OF_ATOM, MD_SPLIT_SIZE, c->accumulate.shift);

@@ -42,10 +42,13 @@ enum {
     MD_CPU_POTENTIAL,
     MD_CPU_TRUNCATION,
     MD_CPU_VIRIAL,
-    MD_CPU_KINETIC,
+    MD_CPU_VIRIAL_TENSOR, /* the components, with analysis.pressure = tensor */
+    MD_CPU_END_OF_PAIRS = MD_CPU_VIRIAL_TENSOR + MD_N_TENSOR,
+    MD_CPU_KINETIC = MD_CPU_END_OF_PAIRS,
     MD_CPU_FORCE_SQ_MASS,
     MD_CPU_MOMENTUM, /* and y, z */
-    MD_CPU_N_SUMS = MD_CPU_MOMENTUM + 3
+    MD_CPU_KINETIC_TENSOR = MD_CPU_MOMENTUM + 3,
+    MD_CPU_N_SUMS = MD_CPU_KINETIC_TENSOR + MD_N_TENSOR
 };
 typedef struct MdCpuPartial {
     MdCpuSum sum[MD_CPU_N_SUMS];
@@ -133,7 +136,7 @@ typedef struct MdCpuContext {
     double timestep, cutoff, skin, fault_distance;
     int sort, search, write, list, rebuild, predict, layout, kernel, cutoff_test, arithmetic;
     MdCpuAccumulate accumulate;
-    bool sorted, fuse, per_call, energy_always, overlap;
+    bool sorted, fuse, per_call, energy_always, has_tensor, overlap;
     int64_t every;
 
     /* the system */

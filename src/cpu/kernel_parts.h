@@ -29,6 +29,7 @@ MD_INLINE MdPair_d pair_parameters_d(MdPair_d pair) { return pair; }
 typedef struct MdCpuForm {
     int layout, shift;
     bool half, typed, energy, fast;
+    bool tensor;  /* with energy: the virial tensor as well */
     bool usual;   /* one type, forces without a shift, no energy, full list */
     bool crosses; /* double: the nearest image is not always the plain difference */
 } MdCpuForm;
@@ -39,7 +40,8 @@ MD_INLINE MdCpuForm md_cpu_form_of(const MdCpuContext *c) {
                       .typed = c->potential.n_types > 1,
                       .shift = c->potential.shift,
                       .fast = c->arithmetic == MD_ARITHMETIC_FAST,
-                      .energy = c->wants_energy};
+                      .energy = c->wants_energy,
+                      .tensor = c->wants_energy && c->has_tensor};
     form.usual = !form.typed && !MD_SHIFTS_FORCE(form.shift) && !form.energy && !form.half;
     return form;
 }
@@ -51,7 +53,8 @@ MD_INLINE MdCpuForm md_cpu_form_of(const MdCpuContext *c) {
         (void)(__VA_ARGS__);                                                                                           \
         MD_SUFFIX(add_block_##kernel)(c, frame, block, form);                                                          \
     }
-#define MD_USUAL form.usual = true, form.shift = MD_SHIFT_NONE, form.half = form.typed = form.energy = false
+#define MD_USUAL                                                                                                       \
+    form.usual = true, form.shift = MD_SHIFT_NONE, form.half = form.typed = form.energy = form.tensor = false
 
 /* Pair positions by memory.layout: x, y, z and type of an atom are at these indices of steps. */
 typedef struct MdCpuPlaces {
@@ -107,9 +110,14 @@ MD_INLINE void md_cpu_add_row(const MdCpuContext *c, MdCpuPartial *partial, doub
     md_cpu_sum_add(&partial->sum[MD_CPU_TRUNCATION], share * truncation, &c->accumulate);
     md_cpu_sum_add(&partial->sum[MD_CPU_VIRIAL], share * virial, &c->accumulate);
 }
+MD_INLINE void md_cpu_add_tensor(const MdCpuContext *c, MdCpuPartial *partial, const double tensor[MD_N_TENSOR]) {
+    const double share = c->list == MD_LIST_HALF ? 1 : 0.5;
+    for (int k = 0; k < MD_N_TENSOR; k++)
+        md_cpu_sum_add(&partial->sum[MD_CPU_VIRIAL_TENSOR + k], share * tensor[k], &c->accumulate);
+}
 MD_INLINE void md_cpu_keep_sums(MdCpuPartial *to, const MdCpuPartial *sums) {
     to->pairs = sums->pairs;
-    for (int k = MD_CPU_POTENTIAL; k <= MD_CPU_VIRIAL; k++) to->sum[k] = sums->sum[k];
+    for (int k = MD_CPU_POTENTIAL; k < MD_CPU_END_OF_PAIRS; k++) to->sum[k] = sums->sum[k];
 }
 
 /* Entry k of the row of atom i. */

@@ -190,13 +190,19 @@ static void add_pair(const Visitor *visitor, const Partners *p, Totals *totals) 
     add_term(&totals->sums.potential, &totals->lost.potential, pair_energy(visitor, p->pair, p->r_sq));
     add_term(&totals->sums.truncation, &totals->lost.truncation, p->pair->truncation);
     add_term(&totals->sums.virial, &totals->lost.virial, over_r * p->r_sq);
+    for (int k = 0; k < MD_N_TENSOR; k++)
+        add_term(&totals->sums.virial_tensor[k], &totals->lost.virial_tensor[k],
+                 over_r * p->d[MD_TENSOR_FIRST_AXIS(k)] * p->d[MD_TENSOR_SECOND_AXIS(k)]);
 }
 
 /* Adds the bound on the rounding errors of this pair. For the force on one atom all parts are added in full. For the sums over
  * all pairs the errors of the formula are too, since a crystal makes the same ones in each pair; the errors of positions are
  * independent, so six times the root of the sum of their squares bounds them (Hoeffding). The terms of the formula round
  * separately, so their sizes add; a shift of the distance by shake changes the force by the sizes of U'' and U'/r; and a
- * pair within shake of its cutoff may be counted by one side and not by the other. */
+ * pair within shake of its cutoff may be counted by one side and not by the other.
+ *
+ * A component of the virial tensor is f d_a d_b / r, no larger than f r, and off by as much as the virial and by twice the shake of a
+ * distance, which also turns the direction of the pair. One bound is for all components: the first. */
 static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals) {
     const MdPair_d *pair = p->pair;
     double r_sq = p->r_sq, r = sqrt(r_sq);
@@ -216,6 +222,8 @@ static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals)
     double energy_shaken = shake * force_size;
     totals->shaken_sq.potential += energy_shaken * energy_shaken;
     totals->shaken_sq.virial += force_shaken * r * force_shaken * r;
+    const double tensor_shaken = force_shaken * r + 2 * shake * force_size;
+    totals->shaken_sq.virial_tensor[0] += tensor_shaken * tensor_shaken;
     if (r > pair->cutoff - shake) {
         totals->sums_bound.potential += fabs(pair_energy(visitor, pair, pair->cutoff_sq));
         totals->sums_bound.truncation += fabs(pair->truncation);
@@ -224,6 +232,7 @@ static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals)
     totals->sums_bound.potential += total * shape.size_u;
     totals->sums_bound.truncation += total * fabs(pair->truncation);
     totals->sums_bound.virial += total * force_size * r + edge_force * r;
+    totals->sums_bound.virial_tensor[0] += total * force_size * r + edge_force * r;
 }
 
 /* Laplacian of the pair energy by the position of atom i, over its mass: U'' + (D - 1) U'/r. */
@@ -288,6 +297,7 @@ static void add_sums(MdSums *sums, const MdSums *more) {
     sums->potential += more->potential;
     sums->truncation += more->truncation;
     sums->virial += more->virial;
+    for (int k = 0; k < MD_N_TENSOR; k++) sums->virial_tensor[k] += more->virial_tensor[k];
 }
 
 static void add_totals(Totals *totals, const Totals *block) {
@@ -295,6 +305,8 @@ static void add_totals(Totals *totals, const Totals *block) {
     add_term(&totals->sums.potential, &totals->lost.potential, block->sums.potential);
     add_term(&totals->sums.truncation, &totals->lost.truncation, block->sums.truncation);
     add_term(&totals->sums.virial, &totals->lost.virial, block->sums.virial);
+    for (int k = 0; k < MD_N_TENSOR; k++)
+        add_term(&totals->sums.virial_tensor[k], &totals->lost.virial_tensor[k], block->sums.virial_tensor[k]);
     add_sums(&totals->lost, &block->lost);
     add_sums(&totals->sums_bound, &block->sums_bound);
     add_sums(&totals->shaken_sq, &block->shaken_sq);
@@ -395,6 +407,7 @@ void md_reference_bounds(const MdSystem *system, const double *position, double 
     *sums_bound = totals.sums_bound;
     sums_bound->potential += 6 * sqrt(totals.shaken_sq.potential);
     sums_bound->virial += 6 * sqrt(totals.shaken_sq.virial);
+    sums_bound->virial_tensor[0] += 6 * sqrt(totals.shaken_sq.virial_tensor[0]);
     *scales = totals.scales;
     for (int64_t i = 0; i < system->n_own; i++) scales->n_of[system->type[i]]++;
     md_comm_add_doubles(system->comm, scales->n_of, MD_MAX_TYPES);

@@ -11,7 +11,7 @@
 #include "system/system.h"
 
 /* position [n_own][3] in [0, length) along periodic axes, of the rows of system; force [n_own][3] is overwritten. Fills
- * pairs, potential, truncation and virial of sums, of all processes; the other members are set to 0. Box and types are those
+ * pairs, potential, truncation, virial and virial_tensor of sums, of all processes; the other members are set to 0. Box and types are those
  * of system. Collective. */
 void md_reference_forces(const MdSystem *system, const double *position, double *force, MdSums *sums);
 
@@ -23,7 +23,7 @@ void md_reference_forces_brute(const MdSystem *system, const double *position, d
  * absolute values, and each distance by `shake` times the largest of the coordinates of the two atoms and the periodic
  * edges (from positions kept in less precision), or by shake times `wide` if that is more. First-order error bounds:
  * force_bound [n_own] for each component of the force; pairs, potential, truncation and virial of sums_bound for these
- * sums, the other members 0. Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), chapters 3, 4.
+ * sums, and virial_tensor[0] for each component; the other members 0. Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), chapters 3, 4.
  *
  * scales: other quantities that the tolerances of a run depend on. Collective. */
 typedef struct MdReferenceScales {

@@ -95,6 +95,10 @@ double md_config_shown_timestep(const MdConfig *config) {
     return strtod(text, NULL);
 }
 
+bool md_config_shows_tensor(const MdConfig *config, int component) {
+    return config->analysis_pressure == MD_PRESSURE_TENSOR && md_tensor_has((int)config->system_dimension, component);
+}
+
 MdThermo md_thermo_shown(const MdConfig *config, const MdThermo *thermo) {
     MdThermo shown = *thermo;
     const MdQuantity pressure = md_unit_pressure((int)config->system_dimension);
@@ -102,6 +106,7 @@ MdThermo md_thermo_shown(const MdConfig *config, const MdThermo *thermo) {
     shown.time = (double)thermo->step * md_config_shown_timestep(config);
     shown.temperature *= md_config_factor(config, MD_TEMPERATURE);
     shown.pressure *= md_config_factor(config, pressure);
+    for (int k = 0; k < MD_N_TENSOR; k++) shown.pressure_tensor[k] *= md_config_factor(config, pressure);
     shown.momentum *= md_config_factor(config, MD_MOMENTUM);
     return shown;
 }

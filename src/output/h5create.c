@@ -44,6 +44,7 @@ static const char *const elements[N_ELEMENTS] = {[MD_H5MD_POSITION] = "particles
                                                  [PARTICLE_NUMBER] = "observables/particle_number",
                                                  [TEMPERATURE] = "observables/temperature",
                                                  [PRESSURE] = "observables/pressure",
+                                                 [PRESSURE_TENSOR] = "observables/pressure_tensor",
                                                  [DENSITY] = "observables/density",
                                                  [POTENTIAL_ENERGY] = "observables/potential_energy",
                                                  [KINETIC_ENERGY] = "observables/kinetic_energy",
@@ -66,7 +67,7 @@ void md_h5_define_series(MdH5md *file, int k, int timeline) {
     *series = (Series){.timeline = timeline, .type = H5T_NATIVE_DOUBLE, .rank = 1, .row = {1, 1, 1}};
     bool particles = k < MD_H5MD_N_QUANTITIES;
     if (particles) series->rank = 3, series->row[1] = (hsize_t)file->spec.n_atoms, series->row[2] = 3;
-    if (k == EDGES) series->rank = 3, series->row[1] = 3, series->row[2] = 3;
+    if (k == EDGES || k == PRESSURE_TENSOR) series->rank = 3, series->row[1] = 3, series->row[2] = 3;
     if (k == MD_H5MD_IMAGE) series->type = H5T_NATIVE_INT32;
     else if (particles && file->spec.precision == MD_FILE_PRECISION_SINGLE) series->type = H5T_NATIVE_FLOAT;
     else if (k == PARTICLE_NUMBER || (k >= TIME && (k - TIME) % 2)) series->type = H5T_NATIVE_INT64;
@@ -78,6 +79,7 @@ void md_h5_define_all(MdH5md *file, const int timelines[MD_H5MD_N_QUANTITIES]) {
     for (int k = 0; k < N_ELEMENTS; k++) {
         int timeline = k < MD_H5MD_N_QUANTITIES ? timelines[k] : 0;
         if (timeline < 0 || (k == EDGES && md_box_is_open(&file->spec.box))) continue;
+        if (k == PRESSURE_TENSOR && !file->spec.has_tensor) continue;
         md_h5_define_series(file, k, timeline);
         for (int s = TIME + 2 * timeline; k == timeline && s <= STEP + 2 * timeline; s++)
             md_h5_define_series(file, s, timeline);
@@ -195,9 +197,9 @@ static const char *series_unit(const MdH5mdSpec *spec, int k) {
                                             [INTERNAL_ENERGY] = MD_ENERGY,
                                             [CONSERVED_ENERGY] = MD_ENERGY};
     const int dimension = spec->box.dimension;
-    const MdQuantity quantity = k >= TIME       ? ((k - TIME) % 2 ? MD_NO_UNIT : MD_TIME)
-                                : k == PRESSURE ? md_unit_pressure(dimension)
-                                                : quantities[k];
+    const MdQuantity quantity = k >= TIME                               ? ((k - TIME) % 2 ? MD_NO_UNIT : MD_TIME)
+                                : k == PRESSURE || k == PRESSURE_TENSOR ? md_unit_pressure(dimension)
+                                                                        : quantities[k];
     if (quantity == MD_DENSITY && spec->units != MD_STYLE_LJ) return dimension == 2 ? "Angstrom-2" : "Angstrom-3";
     return md_unit_in_h5md(spec->units, quantity);
 }

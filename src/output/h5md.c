@@ -167,10 +167,16 @@ static void keep_row(MdH5md *file, int k, const void *values) {
 }
 
 static void keep_observables(MdH5md *file, const MdThermo *thermo) {
+    double tensor[9] = {0};
+    for (int k = 0; k < MD_N_TENSOR; k++) {
+        const int a = MD_TENSOR_FIRST_AXIS(k), b = MD_TENSOR_SECOND_AXIS(k);
+        tensor[3 * a + b] = tensor[3 * b + a] = thermo->pressure_tensor[k];
+    }
     const void *values[N_ELEMENTS] = {[EDGES] = file->edges,
                                       [PARTICLE_NUMBER] = &file->spec.n_atoms,
                                       [TEMPERATURE] = &thermo->temperature,
                                       [PRESSURE] = &thermo->pressure,
+                                      [PRESSURE_TENSOR] = tensor,
                                       [DENSITY] = &file->density,
                                       [POTENTIAL_ENERGY] = &thermo->potential,
                                       [KINETIC_ENERGY] = &thermo->kinetic,

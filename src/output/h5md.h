@@ -31,6 +31,7 @@ typedef struct MdH5mdSpec {
     int precision;                       /* MD_FILE_PRECISION_SINGLE or _DOUBLE */
     int compression;                     /* MD_COMPRESSION_NONE, or the level of gzip: 1 to 9 */
     bool unwrapped;                      /* the meaning of positions, for readers of the file */
+    bool has_tensor;                     /* the pressure tensor is an observable, too */
     int64_t every[MD_H5MD_N_QUANTITIES]; /* steps between two frames, 0: not in the file. Positions above 0; images 0 or
                                             as positions. Velocities and forces at other steps than the
                                             positions are in separate particles groups */

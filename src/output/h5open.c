@@ -129,7 +129,7 @@ static int find_timeline(const MdH5md *file, int element) {
 
 static void open_all_series(MdH5Calls *calls, MdH5md *file) {
     for (int k = 0; k < N_ELEMENTS && !calls->failed; k++) {
-        bool optional = k > MD_H5MD_POSITION && k <= EDGES;
+        bool optional = (k > MD_H5MD_POSITION && k <= EDGES) || k == PRESSURE_TENSOR;
         int timeline = find_timeline(file, k);
         if (timeline < 0 && optional) continue;
         if (timeline < 0) {

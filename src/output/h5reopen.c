@@ -34,6 +34,9 @@ static void check_fit(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spe
         problem =
             "images go with positions from the first frame to the last: output.images_every cannot be turned on or "
             "off within a file";
+    else if (has(old, PRESSURE_TENSOR) != spec->has_tensor)
+        problem =
+            "analysis.pressure cannot change within a file: go on as before, or without it by output.frames_every=0";
     else if (*(what = old->elsewhere))
         problem = " has its numbers in other files: take them into this one (h5repack -l CONTI), or go on without it: "
                   "output.frames_every=0";

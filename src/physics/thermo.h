@@ -7,6 +7,13 @@
 
 #include "physics/box.h"
 #include "physics/split_sum.h"
+#include "physics/tensor.h"
+
+/* Of the components of a tensor. */
+static const char *const md_tensor_names[MD_N_TENSOR] = {"xx", "yy", "zz", "xy", "xz", "yz"};
+
+/* Whether a tensor of so many dimensions has the component. */
+static inline bool md_tensor_has(int dimension, int k) { return MD_TENSOR_SECOND_AXIS(k) < dimension; }
 
 /* Totals over all particles, in double precision for any precision of the run. */
 typedef struct MdSums {
@@ -17,11 +24,15 @@ typedef struct MdSums {
     double kinetic;       /* sum of m v^2 / 2 */
     double momentum[3];   /* sum of m v */
     double force_sq_mass; /* sum of F^2 / m: scale of the time-step error of the energy */
+    /* with analysis.pressure = tensor, else 0 */
+    double virial_tensor[MD_N_TENSOR];  /* sum over pairs of r_a F_b */
+    double kinetic_tensor[MD_N_TENSOR]; /* sum of m v_a v_b */
 } MdSums;
 
 /* The same as they are added up: with reduce.accumulate = reproducible in parts; else the first part is all. */
 typedef struct MdSumParts {
     MdSplitSum pairs, potential, truncation, virial, kinetic, momentum[3], force_sq_mass;
+    MdSplitSum virial_tensor[MD_N_TENSOR], kinetic_tensor[MD_N_TENSOR];
 } MdSumParts;
 
 typedef struct MdThermo {
@@ -34,6 +45,9 @@ typedef struct MdThermo {
     double heat;                      /* that the thermostat has put in so far, per particle */
     double momentum;                  /* length of the total momentum, per particle */
     double fluctuation;               /* dt^2 <F^2/m>, per particle: scale of the time-step error */
+    /* as pressure, a third or half of its trace; only with analysis.pressure = tensor (Irving and Kirkwood, J. Chem. Phys. 18,
+     * 817 (1950)) */
+    double pressure_tensor[MD_N_TENSOR];
 } MdThermo;
 
 /* Degrees of freedom: the total momentum is removed. */
@@ -48,6 +62,8 @@ static inline MdThermo md_thermo_from_sums(const MdSums *sums, const MdBox *box,
     MdThermo t = {.step = step, .time = (double)step * timestep};
     t.temperature = 2 * sums->kinetic / md_degrees_of_freedom(n_atoms, box->dimension);
     t.pressure = (2 * sums->kinetic + sums->virial) / (box->dimension * md_box_volume(box));
+    for (int k = 0; k < MD_N_TENSOR; k++)
+        t.pressure_tensor[k] = (sums->kinetic_tensor[k] + sums->virial_tensor[k]) / md_box_volume(box);
     t.potential = sums->potential / n;
     t.pairs = sums->pairs / n;
     t.heat = heat / n;

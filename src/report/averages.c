@@ -2,11 +2,27 @@
 
 #include <math.h>
 
-enum { N_PIECES = MD_AVERAGE_ROWS };    /* halves of blocks */
+enum { N_PIECES = MD_AVERAGE_ROWS }; /* halves of blocks */
+enum { FIRST_OF_TENSOR = 3 };
 static const double least_ratio = 1.04; /* of 20 independent means, in 99 % of cases */
 
 static double value_of(const MdThermo *row, int quantity) {
+    if (quantity >= FIRST_OF_TENSOR) return row->pressure_tensor[quantity - FIRST_OF_TENSOR];
     return quantity == 0 ? row->temperature : quantity == 1 ? row->potential : row->pressure;
+}
+
+static MdAverage quantity_of(int quantity, int dimension) {
+    static const struct {
+        const char *key, *label;
+    } words[] = {
+        {"temperature", "temperature"}, {"potential_energy", "potential energy"}, {"pressure", "pressure"},
+        {"pressure_xx", "pressure xx"}, {"pressure_yy", "pressure yy"},           {"pressure_zz", "pressure zz"},
+        {"pressure_xy", "pressure xy"}, {"pressure_xz", "pressure xz"},           {"pressure_yz", "pressure yz"}};
+    return (MdAverage){.key = words[quantity].key,
+                       .label = words[quantity].label,
+                       .quantity = quantity == 0   ? MD_TEMPERATURE
+                                   : quantity == 1 ? MD_ENERGY
+                                                   : md_unit_pressure(dimension)};
 }
 
 /* Sets error, or why there is none. Blocks differ by a row where n is no multiple of their number. */
@@ -28,10 +44,20 @@ static void find_error(MdAverage *average, const MdThermo *rows, size_t n, int q
     else average->error = sqrt(variance);
 }
 
-MdAverages md_averages(const MdHistory *history, int dimension) {
-    MdAverages found = {.of = {{.key = "temperature", .label = "temperature", .quantity = MD_TEMPERATURE},
-                               {.key = "potential_energy", .label = "potential energy", .quantity = MD_ENERGY},
-                               {.key = "pressure", .label = "pressure", .quantity = md_unit_pressure(dimension)}}};
+/* The mean and its error. */
+static void average_rows(MdAverage *average, const MdThermo *rows, size_t n, int quantity) {
+    average->error = NAN;
+    const double start = value_of(&rows[0], quantity); /* equal rows have no error at all */
+    for (size_t k = 0; k < n; k++) average->mean += (value_of(&rows[k], quantity) - start) / (double)n;
+    average->mean += start;
+    if (!isfinite(average->mean))
+        average->why = isfinite(rows->pressure) ? "rows without it" : "an open box has no pressure";
+    else if (n < MD_AVERAGE_ROWS) average->why = "too few rows (20 are needed)";
+    else find_error(average, rows, n, quantity);
+}
+
+MdAverages md_averages(const MdHistory *history, int dimension, bool has_tensor) {
+    MdAverages found = {0};
     const size_t n_all = history->n;
     size_t first = 0;
     while (first < n_all && 2 * history->rows[first].step < history->rows[n_all - 1].step) first++;
@@ -41,15 +67,11 @@ MdAverages md_averages(const MdHistory *history, int dimension) {
     found.n_rows = (int64_t)n;
     found.from_step = rows[0].step;
     found.to_step = rows[n - 1].step;
-    for (int quantity = 0; quantity < MD_N_AVERAGES; quantity++) {
-        MdAverage *average = &found.of[quantity];
-        average->error = NAN;
-        const double start = value_of(&rows[0], quantity); /* equal rows have no error at all */
-        for (size_t k = 0; k < n; k++) average->mean += (value_of(&rows[k], quantity) - start) / (double)n;
-        average->mean += start;
-        if (!isfinite(average->mean)) average->why = "an open box has no pressure";
-        else if (n < MD_AVERAGE_ROWS) average->why = "too few rows (20 are needed)";
-        else find_error(average, rows, n, quantity);
+    for (int quantity = 0; quantity < (has_tensor ? MD_MOST_AVERAGES : FIRST_OF_TENSOR); quantity++) {
+        if (quantity >= FIRST_OF_TENSOR && !md_tensor_has(dimension, quantity - FIRST_OF_TENSOR)) continue;
+        MdAverage *average = &found.of[found.n++];
+        *average = quantity_of(quantity, dimension);
+        average_rows(average, rows, n, quantity);
     }
     return found;
 }

@@ -278,15 +278,21 @@ static void log_heading(MdRecord *r) {
     const bool is_metal = r->config->system_units != MD_UNITS_LJ;
     md_log(r->log,
            "\n%s, energies per atom; conserved: total energy less the heat of the thermostat, with "
-           "truncated pairs made whole\n%s%12s %12s %12s %14s %14s %14s %14s\n",
+           "truncated pairs made whole\n%s%12s %12s %12s %14s %14s %14s %14s",
            is_metal ? "metal units" : "reduced units",
            r->config->ensemble_thermostat == MD_THERMOSTAT_NONE
                ? ""
                : "a row is the state of its step before the thermostat acts\n",
            "step", "time", "temperature", "potential", "total", "conserved", "pressure");
+    const char *unit = md_config_unit(r->config, md_unit_pressure(r->plan.box.dimension));
+    for (int k = 0; k < MD_N_TENSOR; k++)
+        if (md_config_shows_tensor(r->config, k)) md_log(r->log, "    pressure %s", md_tensor_names[k]);
+    md_log(r->log, "\n");
     if (!is_metal) return;
-    md_log(r->log, "%12s %12s %12s %14s %14s %14s %14s\n", "", "ps", "K", "eV", "eV", "eV",
-           md_config_unit(r->config, md_unit_pressure(r->plan.box.dimension)));
+    md_log(r->log, "%12s %12s %12s %14s %14s %14s %14s", "", "ps", "K", "eV", "eV", "eV", unit);
+    for (int k = 0; k < MD_N_TENSOR; k++)
+        if (md_config_shows_tensor(r->config, k)) md_log(r->log, " %14s", unit);
+    md_log(r->log, "\n");
 }
 
 static void log_resumed(MdRecord *r) {
@@ -342,24 +348,33 @@ static int digits_of(const MdRecord *r, MdQuantity quantity) {
     return quantity == MD_PRESSURE_3 ? 4 : quantity == MD_TEMPERATURE ? 5 : 9;
 }
 
+/* There is none in an open box. */
+static void log_pressure(MdRecord *r, double pressure) {
+    if (isfinite(md_box_volume(&r->plan.box)))
+        md_log(r->log, " %14.*f", digits_of(r, md_unit_pressure(r->plan.box.dimension)), pressure);
+    else md_log(r->log, " %14s", "-");
+}
+
 void md_report_thermo(MdRecord *r, const MdThermo *row) {
     const MdThermo t = md_thermo_shown(r->config, row);
     const int digits = digits_of(r, MD_ENERGY);
     if (t.step == 0) log_heading(r);
-    char pressure[32] = "-"; /* there is none in an open box */
-    if (isfinite(md_box_volume(&r->plan.box)))
-        snprintf(pressure, sizeof pressure, "%.*f", digits_of(r, md_unit_pressure(r->plan.box.dimension)), t.pressure);
-    md_log(r->log, "%12lld %12.6g %12.6f %14.*f %14.*f %14.*f %14s\n", (long long)t.step, t.time, t.temperature, digits,
-           t.potential, digits, t.total, digits, t.conserved, pressure);
+    md_log(r->log, "%12lld %12.6g %12.6f %14.*f %14.*f %14.*f", (long long)t.step, t.time, t.temperature, digits,
+           t.potential, digits, t.total, digits, t.conserved);
+    log_pressure(r, t.pressure);
+    for (int k = 0; k < MD_N_TENSOR; k++)
+        if (md_config_shows_tensor(r->config, k)) log_pressure(r, t.pressure_tensor[k]);
+    md_log(r->log, "\n");
     if (t.step == 0) md_advice_log_start(r, row);
 }
 
 /* Of the whole run, as the table is. */
 static void log_averages(MdRecord *r) {
-    const MdAverages averages = md_averages(&r->history, r->plan.box.dimension);
+    const MdAverages averages =
+        md_averages(&r->history, r->plan.box.dimension, r->config->analysis_pressure == MD_PRESSURE_TENSOR);
     if (averages.n_rows == 0 || averages.to_step == 0) return;
     bool has_error = false;
-    for (int k = 0; k < MD_N_AVERAGES; k++) has_error = has_error || !averages.of[k].why;
+    for (int k = 0; k < averages.n; k++) has_error = has_error || !averages.of[k].why;
     md_log(r->log, "\naverages over the second half of the table");
     if (has_error) md_log(r->log, " (+-: standard error, by %d blocks)", MD_AVERAGE_BLOCKS);
     md_log(r->log, "\n");
@@ -368,7 +383,7 @@ static void log_averages(MdRecord *r) {
     if (r->resume.from && averages.from_step <= r->resume.from_step)
         md_log(r->log, "; those up to step %lld are of earlier processes", (long long)r->resume.from_step);
     md_log(r->log, "\n");
-    for (int k = 0; k < MD_N_AVERAGES; k++) {
+    for (int k = 0; k < averages.n; k++) {
         const MdAverage *average = &averages.of[k];
         const double factor = md_config_factor(r->config, average->quantity);
         const char *unit = md_config_unit_after(r->config, average->quantity);

@@ -16,6 +16,9 @@
 #include "report/overlap.h"
 #include "report/provenance.h"
 
+static const char *const tensor_keys[MD_N_TENSOR] = {"pressure_xx", "pressure_yy", "pressure_zz",
+                                                     "pressure_xy", "pressure_xz", "pressure_yz"};
+
 static void write_last_row(MdJson *json, const MdRecord *r) {
     if (r->history.n == 0) return;
     const MdThermo last = md_thermo_shown(r->config, &r->history.rows[r->history.n - 1]), *t = &last;
@@ -26,6 +29,8 @@ static void write_last_row(MdJson *json, const MdRecord *r) {
     md_json_real(json, "total_energy_per_atom", t->total);
     md_json_real(json, "conserved_energy_per_atom", t->conserved);
     md_json_real(json, "pressure", t->pressure);
+    for (int k = 0; k < MD_N_TENSOR; k++)
+        if (md_config_shows_tensor(r->config, k)) md_json_real(json, tensor_keys[k], t->pressure_tensor[k]);
     md_json_real(json, "temperature", t->temperature);
 }
 
@@ -33,11 +38,14 @@ static void write_last_row(MdJson *json, const MdRecord *r) {
 static void write_units(MdJson *json, const MdRecord *r) {
     static const char *const energies[] = {"potential_energy", "kinetic_energy", "total_energy", "conserved_energy"};
     const MdConfig *c = r->config;
-    const char *energy = md_config_unit(c, MD_ENERGY);
+    const char *energy = md_config_unit(c, MD_ENERGY),
+               *pressure = md_config_unit(c, md_unit_pressure(r->plan.box.dimension));
     md_json_begin_object(json, "units");
     md_json_text(json, "time", md_config_unit(c, MD_TIME));
     md_json_text(json, "temperature", md_config_unit(c, MD_TEMPERATURE));
-    md_json_text(json, "pressure", md_config_unit(c, md_unit_pressure(r->plan.box.dimension)));
+    md_json_text(json, "pressure", pressure);
+    for (int k = 0; k < MD_N_TENSOR; k++)
+        if (md_config_shows_tensor(c, k)) md_json_text(json, tensor_keys[k], pressure);
     for (int k = 0; k < 4; k++) md_json_text(json, energies[k], energy);
     for (int k = 0; k < 4; k++) {
         char *per_atom = md_format("%s_per_atom", energies[k]);
@@ -56,14 +64,15 @@ static void write_units(MdJson *json, const MdRecord *r) {
 }
 
 static void write_averages(MdJson *json, const MdRecord *r) {
-    const MdAverages averages = md_averages(&r->history, r->plan.box.dimension);
+    const MdAverages averages =
+        md_averages(&r->history, r->plan.box.dimension, r->config->analysis_pressure == MD_PRESSURE_TENSOR);
     if (averages.n_rows == 0) return;
     md_json_begin_object(json, "averages");
     md_json_int(json, "from_step", averages.from_step);
     md_json_int(json, "to_step", averages.to_step);
     md_json_int(json, "rows", averages.n_rows);
     md_json_int(json, "blocks", MD_AVERAGE_BLOCKS);
-    for (int k = 0; k < MD_N_AVERAGES; k++) {
+    for (int k = 0; k < averages.n; k++) {
         md_json_begin_object(json, averages.of[k].key);
         const double factor = md_config_factor(r->config, averages.of[k].quantity);
         md_json_real(json, "mean", factor * averages.of[k].mean);
@@ -241,6 +250,18 @@ static void write_options(MdJson *json, const MdDeck *deck) {
     md_json_end_object(json);
 }
 
+static void write_column(MdJson *json, const MdConfig *config, const MdHistory *history, const char *name,
+                         size_t offset) {
+    md_json_begin_array(json, name);
+    for (size_t k = 0; k < history->n; k++) {
+        double value;
+        const MdThermo row = md_thermo_shown(config, &history->rows[k]);
+        memcpy(&value, (const char *)&row + offset, sizeof value);
+        md_json_real(json, NULL, value);
+    }
+    md_json_end_array(json);
+}
+
 /* The thermo table as columns. */
 static void write_thermo(MdJson *json, const MdConfig *config, const MdHistory *history) {
     static const struct {
@@ -257,16 +278,12 @@ static void write_thermo(MdJson *json, const MdConfig *config, const MdHistory *
     md_json_begin_array(json, "step");
     for (size_t k = 0; k < history->n; k++) md_json_int(json, NULL, history->rows[k].step);
     md_json_end_array(json);
-    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
-        md_json_begin_array(json, columns[c].name);
-        for (size_t k = 0; k < history->n; k++) {
-            double value;
-            const MdThermo row = md_thermo_shown(config, &history->rows[k]);
-            memcpy(&value, (const char *)&row + columns[c].offset, sizeof value);
-            md_json_real(json, NULL, value);
-        }
-        md_json_end_array(json);
-    }
+    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++)
+        write_column(json, config, history, columns[c].name, columns[c].offset);
+    for (int k = 0; k < MD_N_TENSOR; k++)
+        if (md_config_shows_tensor(config, k))
+            write_column(json, config, history, tensor_keys[k],
+                         offsetof(MdThermo, pressure_tensor) + (size_t)k * sizeof(double));
     md_json_end_object(json);
 }
 

@@ -9,25 +9,33 @@
 #include "deck/units.h"
 
 /* An open box has no pressure: an empty field. */
+static void write_field(FILE *file, double value) {
+    char text[MD_NUMBER_BYTES];
+    fprintf(file, ",%s", isfinite(value) ? md_number_write(text, value) : "");
+}
+
 static void write_row(FILE *file, const MdConfig *config, const MdThermo *row) {
     const MdThermo t = md_thermo_shown(config, row);
     const double values[] = {t.time, t.temperature, t.potential, t.total, t.conserved, t.pressure};
     fprintf(file, "%lld", (long long)t.step);
-    for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
-        char text[MD_NUMBER_BYTES];
-        fprintf(file, ",%s", isfinite(values[k]) ? md_number_write(text, values[k]) : "");
-    }
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) write_field(file, values[k]);
+    for (int k = 0; k < MD_N_TENSOR; k++)
+        if (md_config_shows_tensor(config, k)) write_field(file, t.pressure_tensor[k]);
     fputc('\n', file);
 }
 
 static void write_all(FILE *file, const void *data) {
     const MdRecord *r = data;
-    const char *energy = md_config_unit(r->config, MD_ENERGY);
+    const char *energy = md_config_unit(r->config, MD_ENERGY),
+               *pressure = md_config_unit(r->config, md_unit_pressure(r->plan.box.dimension));
     fprintf(file,
             "step,time (%s),temperature (%s),potential energy per atom (%s),total energy per atom (%s),"
-            "conserved energy per atom (%s),pressure (%s)\n",
+            "conserved energy per atom (%s),pressure (%s)",
             md_config_unit(r->config, MD_TIME), md_config_unit(r->config, MD_TEMPERATURE), energy, energy, energy,
-            md_config_unit(r->config, md_unit_pressure(r->plan.box.dimension)));
+            pressure);
+    for (int k = 0; k < MD_N_TENSOR; k++)
+        if (md_config_shows_tensor(r->config, k)) fprintf(file, ",pressure %s (%s)", md_tensor_names[k], pressure);
+    fputc('\n', file);
     for (size_t k = 0; k < r->history.n; k++) write_row(file, r->config, &r->history.rows[k]);
 }
 

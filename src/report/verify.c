@@ -30,9 +30,9 @@ MdQuantity md_check_quantity(const MdCheck *check) {
     static const struct {
         const char *begin;
         MdQuantity quantity;
-    } rows[] = {{"positions", MD_LENGTH},       {"displacement", MD_LENGTH}, {"potential energy", MD_ENERGY},
-                {"truncation", MD_ENERGY},      {"virial", MD_ENERGY},       {"conserved energy", MD_ENERGY},
-                {"total momentum", MD_MOMENTUM}};
+    } rows[] = {{"positions", MD_LENGTH},           {"displacement", MD_LENGTH},     {"potential energy", MD_ENERGY},
+                {"truncation", MD_ENERGY},          {"virial", MD_ENERGY},           {"kinetic tensor", MD_ENERGY},
+                {"trace of the tensor", MD_ENERGY}, {"conserved energy", MD_ENERGY}, {"total momentum", MD_MOMENTUM}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         if (strncmp(check->name, rows[k].begin, strlen(rows[k].begin)) == 0) return rows[k].quantity;
     return MD_NO_UNIT;
@@ -147,11 +147,29 @@ uint64_t md_verify_bytes(const MdSystemPlan *plan) {
 typedef struct Measured {
     double *position, *force[2]; /* [n_own][3], as in the system; force[1] with energy */
     MdSums sums;
+    double kinetic_tensor
+        [MD_N_TENSOR]; /* with analysis.pressure = tensor: sum of m v_a v_b over the velocities of all atoms */
     double row; /* neighbours in a row of the list; NaN: no list */
 } Measured;
 
-static MdStatus measure(const MdBackendOps *ops, void *context, Measured *measured) {
+/* velocity [n_own][3]: room for them. */
+static MdStatus measure_kinetic(const MdBackendOps *ops, void *context, const MdSystem *system, double *velocity,
+                                double tensor[MD_N_TENSOR]) {
+    MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .velocity = velocity};
+    const MdStatus status = ops->gather(context, &frame);
+    if (status != MD_OK) return status;
+    for (int64_t i = 0; i < system->n_own; i++)
+        for (int k = 0; k < MD_N_TENSOR; k++)
+            tensor[k] += system->mass[system->type[i]] * velocity[3 * i + MD_TENSOR_FIRST_AXIS(k)] *
+                         velocity[3 * i + MD_TENSOR_SECOND_AXIS(k)];
+    return MD_OK;
+}
+
+static MdStatus measure(const MdBackendOps *ops, void *context, const MdSystem *system, const MdConfig *config,
+                        Measured *measured) {
     MdStatus status = MD_OK;
+    if (config->analysis_pressure == MD_PRESSURE_TENSOR)
+        status = measure_kinetic(ops, context, system, measured->force[0], measured->kinetic_tensor);
     MdStatistics statistics;
     for (int with_energy = 0; with_energy < 2 && status == MD_OK; with_energy++) {
         MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE,
@@ -173,6 +191,30 @@ static double stiffest_type(const MdReferenceScales *scales) {
     for (int t = 0; t < MD_MAX_TYPES; t++)
         if (scales->n_of[t] > 0) most = fmax(most, scales->curvature_of[t] / scales->n_of[t]);
     return most;
+}
+
+/* The tensor against that of the reference, and its trace against the scalar sums, of which only additions and products differ.
+ * limit: of a component of the virial; traced: of the trace of the virial, twice. Collective. */
+static void add_tensor_checks(MdVerification *verification, const Measured *measured, const MdSums *reference,
+                              const MdSystem *system, const MdConfig *config, double limit, double traced,
+                              int64_t step) {
+    const MdSums *sums = &measured->sums;
+    double kinetic[MD_N_TENSOR], off = 0, kinetic_off = 0, trace = 0, n = (double)system->n_atoms;
+    memcpy(kinetic, measured->kinetic_tensor, sizeof kinetic);
+    md_comm_add_doubles(system->comm, kinetic, MD_N_TENSOR);
+    for (int k = 0; k < MD_N_TENSOR; k++) {
+        off = larger(fabs(sums->virial_tensor[k] - reference->virial_tensor[k]), off);
+        kinetic_off = larger(fabs(sums->kinetic_tensor[k] - kinetic[k]), kinetic_off);
+        if (k < MD_XY) trace += sums->virial_tensor[k] + sums->kinetic_tensor[k];
+    }
+    /* a mass may be the inverse of its inverse, in the precision of pairs */
+    const double rounded =
+        4 * md_tolerance_unit(config->run_precision) + md_tolerance_accumulate(config, system->n_atoms);
+    const double kinetic_limit = rounded * (kinetic[MD_XX] + kinetic[MD_YY] + kinetic[MD_ZZ]);
+    add_check(verification, "virial tensor per atom, a component", step, off / n, limit / n);
+    add_check(verification, "kinetic tensor per atom, a component", step, kinetic_off / n, kinetic_limit / n);
+    add_check(verification, "trace of the tensor, off scalar, per atom", step,
+              fabs(trace - sums->virial - 2 * sums->kinetic) / n, (traced + 2 * kinetic_limit) / n);
 }
 
 /* The checks of measured against the reference. Collective, and the same on all ranks. */
@@ -221,6 +263,9 @@ static MdStatus compare(MdVerification *verification, const MdBackendOps *ops, c
         add_check(verification, truncation_name, step, fabs(sums->truncation - reference.truncation) / n,
                   limits.truncation / n);
         add_check(verification, "virial per atom", step, fabs(sums->virial - reference.virial) / n, limits.virial / n);
+        if (config->analysis_pressure == MD_PRESSURE_TENSOR)
+            add_tensor_checks(verification, measured, &reference, system, config, limits.virial_tensor[0],
+                              (roundoff + accumulate) * scales.force * system->potential.cutoff_max, step);
     }
     md_free(expected);
     md_free(bound);
@@ -233,7 +278,7 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
     Measured measured = {
         .position = md_alloc(3 * n, sizeof(double), "verification"),
         .force = {md_alloc(3 * n, sizeof(double), "verification"), md_alloc(3 * n, sizeof(double), "verification")}};
-    MdStatus status = measure(ops, context, &measured);
+    MdStatus status = measure(ops, context, system, config, &measured);
     const bool is_measured = largest_of_all(system->comm, status == MD_OK ? 0 : 1) == 0;
     if (is_measured) status = compare(verification, ops, &measured, system, config, step);
     md_free(measured.position);

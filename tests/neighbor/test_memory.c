@@ -273,11 +273,13 @@ static void check_capacity(const WalkRun *run) {
 static const Case more_cells = {"3-D dilute, many cells",
                                 {3, 1500, 0.10, 0.30, 2.5, 0.3, {true, true, true}, true, 1, MD_SHIFT_ENERGY, 31},
                                 0,
+                                false,
                                 false};
 
 static const Case near_bits = {"3-D uneven, near bits",
                                {3, 300, 0.10, 0.30, 2.5, 0.3, {true, true, true}, true, 1, MD_SHIFT_ENERGY, 32},
                                0,
+                               false,
                                false};
 
 /* Coordinates where the bits of a double turn over, or are the last: of systems whose name says so. */

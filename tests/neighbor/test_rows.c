@@ -257,7 +257,8 @@ static void walk_builds(const MdBackendOps *ops, const char *name, const MdConfi
 /* Atoms that cross half the skin long before the fixed interval ends: counted as late. None is late when the interval
  * is short, or when displacements are looked at. */
 static void test_late(const MdBackendOps *ops) {
-    Case c = {"late", {3, 300, 0.8, 0.05, 2.0, 0.2, {true, true, true}, false, 1, MD_SHIFT_ENERGY, 22}, 0, false};
+    Case c = {
+        "late", {3, 300, 0.8, 0.05, 2.0, 0.2, {true, true, true}, false, 1, MD_SHIFT_ENERGY, 22}, 0, false, false};
     static const struct {
         int rule, every;
         bool late;
@@ -356,7 +357,7 @@ static void test_one_is_late(const MdBackendOps *ops) {
  * cell grid grows with the distance. */
 static void test_far(const MdBackendOps *ops, int dimension) {
     StateShape shape = {dimension, 200, 0.8, 0.08, 2.0, 0.3, {false, false, false}, true, 1, MD_SHIFT_ENERGY, 23};
-    Case c = {"far", shape, 0, false};
+    Case c = {"far", shape, 0, false, false};
     MdConfig config = state_config();
     config.run_timestep = 0.002;
     config.neighbor_every = 1; /* the flying atom crosses the skin in a step */

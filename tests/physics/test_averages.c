@@ -47,7 +47,7 @@ static Found try(MdRandom *random, int n, double a) {
     Found found = {0, 0, 0};
     for (int k = 0; k < N_SERIES; k++) {
         MdHistory history = series(random, n, a);
-        const MdAverages averages = md_averages(&history, 3);
+        const MdAverages averages = md_averages(&history, 3, false);
         const MdAverage *average = &averages.of[0];
         CHECK(averages.n_rows == n && averages.from_step == 10 * (n - 1) && averages.to_step == 10 * (2 * n - 2));
         CHECK(isnan(average->error) == (average->why != NULL));
@@ -70,7 +70,7 @@ static Found try(MdRandom *random, int n, double a) {
 static MdAverages of_steps(int n, int64_t every, double (*value)(int k)) {
     MdHistory history = {0};
     for (int k = 0; k < n; k++) add(&history, every * k, value(k));
-    const MdAverages found = md_averages(&history, 3);
+    const MdAverages found = md_averages(&history, 3, false);
     md_history_free(&history);
     return found;
 }
@@ -116,7 +116,7 @@ int main(void) {
     MdHistory history = {0};
     for (int k = 0; k < 1000; k++) add(&history, k, 9);
     for (int k = 10; k <= 40; k++) add(&history, 100 * k, k % 2 ? 1 : 2);
-    const MdAverages later = md_averages(&history, 3);
+    const MdAverages later = md_averages(&history, 3, false);
     CHECK(later.n_rows == 21 && later.from_step == 2000 && later.to_step == 4000);
     CHECK_NEAR(later.of[0].mean, 32.0 / 21, 1e-12);
     md_history_free(&history);

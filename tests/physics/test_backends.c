@@ -70,6 +70,7 @@ static bool check_scaling(const WalkRun *run, const Judge *judge) {
         !walk_ok(run, run->ops->sum(run->context, &sums)))
         return false;
     scaled.sums.kinetic *= factor * factor;
+    for (int k = 0; k < MD_N_TENSOR; k++) scaled.sums.kinetic_tensor[k] *= factor * factor;
     for (int a = 0; a < 3; a++) scaled.sums.momentum[a] *= factor;
     return CHECK(judge_count_faults(&scaled, NULL, &sums, true) == 0);
 }
@@ -352,6 +353,7 @@ static void test_planted_faults(int precision, int accumulate) {
     config.reduce_accumulate = accumulate;
     config.force_arithmetic = MD_ARITHMETIC_FAST;
     config.neighbor_list = MD_LIST_HALF;
+    config.analysis_pressure = MD_PRESSURE_TENSOR;
     Judge judge = judge_make(system, system->position, system->velocity, &config);
     size_t n = (size_t)system->n_atoms * 3, bytes = n * sizeof(double);
     double *force = md_alloc(n, sizeof *force, "damaged forces");
@@ -396,6 +398,13 @@ static void test_planted_faults(int precision, int accumulate) {
     sums.pairs -= 1 + judge.tolerance.pairs;
     CHECK(judge.tolerance.pairs <= 2);
     CHECK(judge_count_faults(&judge, NULL, &sums, false) == 1);
+    for (int k = 0; k < 2; k++) { /* two components swapped */
+        sums = judge.sums;
+        double *tensor = k ? sums.kinetic_tensor : sums.virial_tensor, xy = tensor[MD_XY];
+        tensor[MD_XY] = tensor[MD_XZ];
+        tensor[MD_XZ] = xy;
+        CHECK(judge_count_faults(&judge, NULL, &sums, false) == 2);
+    }
     sums = judge.sums;
     sums.potential = NAN;
     CHECK(judge_count_faults(&judge, NULL, &sums, false) == 1);
@@ -408,6 +417,7 @@ static void test_planted_faults(int precision, int accumulate) {
     CHECK(judge_count_faults(&judge, force, NULL, false) > 3);
     without.kinetic = judge.sums.kinetic, without.force_sq_mass = judge.sums.force_sq_mass;
     memcpy(without.momentum, judge.sums.momentum, sizeof without.momentum);
+    memcpy(without.kinetic_tensor, judge.sums.kinetic_tensor, sizeof without.kinetic_tensor);
     CHECK(judge_count_faults(&judge, NULL, &without, false) >= 2);
 
     md_free(force);

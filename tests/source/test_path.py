@@ -1,5 +1,5 @@
 """The paths of reading in src/README.md: their files exist, their counts of lines are about right, and they are no longer than they
-may be: 3,080 lines from the deck to the files, 900 in 5 files of the output. The source has a limit as well: who needs more lines
+may be: 3,100 lines from the deck to the files, 900 in 5 files of the output. The source has a limit as well: who needs more lines
 takes others out, or raises it with a reason. What --ceilings and --bench measure is counted by itself: each technique of a course is a short
 kernel there, and nothing else depends on it."""
 import os
@@ -9,15 +9,15 @@ from pathlib import Path
 from program import Checks
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
-PATHS = {"A path of reading": (10, 30, 3090), "The path of the output": (4, 5, 900)}  # least and most files, most lines
+PATHS = {"A path of reading": (10, 30, 3100), "The path of the output": (4, 5, 900)}  # least and most files, most lines
 KINDS = {".c", ".h", ".cu", ".cuh", ".inc", ".def"}
 ELEMENTARY = "microbench"  # folder
 # Of src/ without them, and of them. 2,910 of the lines are the cuda backend over several processes: domains, migration, halo exchange
 # through the host, by NCCL and by stores to other GPUs; 280 are the verification by all of them, 330 the frames that all of them write.
 # 210 are the table of columns and what reads it. 400 are the relaxation of a start (run.minimize),
-# 600 the units of numbers that go in and out.
+# 600 the units of numbers that go in and out, 300 the pressure tensor.
 # Of the elementary kernels 550 lines are what passes between processes.
-MOST_LINES, MOST_ELEMENTARY = 47_930, 7_289
+MOST_LINES, MOST_ELEMENTARY = 48_230, 7_289
 
 
 def rows(page, title):

@@ -6,29 +6,41 @@
 #include "check.h"
 
 const Case cases_table[] = {
-    {"3-D", {3, 1001, 0.8442, 0.10, 2.5, 0.3, {true, true, true}, false, 1, MD_SHIFT_NONE, 1}, 0, false},
+    {"3-D", {3, 1001, 0.8442, 0.10, 2.5, 0.3, {true, true, true}, false, 1, MD_SHIFT_NONE, 1}, 0, false, false},
     {"3-D uneven, shift force",
      {3, 1400, 0.80, 0.12, 2.5, 0.3, {true, true, true}, true, 1, MD_SHIFT_FORCE, 2},
      0,
-     false},
+     false,
+     true},
     {"3-D mixed boundary, 2 types",
      {3, 900, 0.80, 0.12, 2.5, 0.3, {true, false, true}, true, 2, MD_SHIFT_ENERGY, 3},
      0,
+     false,
+     true},
+    {"3-D open, 3 types",
+     {3, 600, 0.70, 0.12, 2.2, 0.4, {false, false, false}, true, 3, MD_SHIFT_NONE, 4},
+     0,
+     false,
      false},
-    {"3-D open, 3 types", {3, 600, 0.70, 0.12, 2.2, 0.4, {false, false, false}, true, 3, MD_SHIFT_NONE, 4}, 0, false},
-    {"2-D uneven", {2, 1001, 0.80, 0.12, 2.5, 0.3, {true, true, false}, true, 1, MD_SHIFT_ENERGY, 5}, 0, false},
+    {"2-D uneven", {2, 1001, 0.80, 0.12, 2.5, 0.3, {true, true, false}, true, 1, MD_SHIFT_ENERGY, 5}, 0, false, true},
     {"2-D mixed boundary, 2 types",
      {2, 500, 0.75, 0.12, 2.5, 0.3, {false, true, false}, false, 2, MD_SHIFT_FORCE, 6},
      0,
+     false,
      false},
     /* more cells than the square of the smallest block, so that sums of blocks of them fill more than one block */
     {"2-D dilute, many cells",
      {2, 1200, 0.12, 0.30, 2.5, 0.3, {true, true, false}, false, 1, MD_SHIFT_ENERGY, 9},
      0,
+     false,
      false},
-    {"smallest box 3-D", {3, 256, 0.80, 0.10, 2.5, 0.3, {true, true, true}, false, 1, MD_SHIFT_NONE, 7}, 0, true},
-    {"smallest box 2-D", {2, 36, 0.80, 0.10, 2.5, 0.3, {true, true, false}, false, 1, MD_SHIFT_NONE, 8}, 0, true},
-    {"3-D switch", {3, 900, 0.80, 0.12, 2.5, 0.3, {true, true, true}, true, 1, MD_SHIFT_SWITCH, 10}, 0, false},
+    {"smallest box 3-D", {3, 256, 0.80, 0.10, 2.5, 0.3, {true, true, true}, false, 1, MD_SHIFT_NONE, 7}, 0, true, true},
+    {"smallest box 2-D",
+     {2, 36, 0.80, 0.10, 2.5, 0.3, {true, true, false}, false, 1, MD_SHIFT_NONE, 8},
+     0,
+     true,
+     false},
+    {"3-D switch", {3, 900, 0.80, 0.12, 2.5, 0.3, {true, true, true}, true, 1, MD_SHIFT_SWITCH, 10}, 0, false, false},
 };
 const int cases_count = sizeof cases_table / sizeof cases_table[0];
 
@@ -79,6 +91,7 @@ MdSystem *cases_make(const Case *c, MdConfig *config) {
     for (int64_t k = 0; k < 3 * system->n_atoms; k++) /* as after a way through several boxes */
         if (system->box.periodic[k % 3]) system->image[k] = (int32_t)(k % 7) - 3;
     config->neighbor_skin = c->shape.skin;
+    config->analysis_pressure = c->has_tensor ? MD_PRESSURE_TENSOR : MD_PRESSURE_SCALAR;
     if (c->smallest_box) {
         double shortest = 1e300;
         for (int a = 0; a < system->box.dimension; a++) shortest = fmin(shortest, system->box.length[a]);

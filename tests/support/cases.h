@@ -10,6 +10,7 @@ typedef struct Case {
     StateShape shape;
     int64_t first_atoms; /* only these, if not 0 */
     bool smallest_box;   /* cutoff plus skin is just half of the shortest edge */
+    bool has_tensor;     /* analysis.pressure = tensor */
 } Case;
 
 extern const Case cases_table[];

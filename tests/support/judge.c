@@ -19,7 +19,12 @@ Judge judge_make(const MdSystem *system, const double *position, const double *v
             judge.sums.momentum[a] += mass * v;
             judge.sums.force_sq_mass += f * f / mass;
         }
+        for (int k = 0; k < MD_N_TENSOR; k++)
+            judge.sums.kinetic_tensor[k] +=
+                mass * velocity[3 * i + MD_TENSOR_FIRST_AXIS(k)] * velocity[3 * i + MD_TENSOR_SECOND_AXIS(k)];
     }
+    for (int k = 0; k < MD_N_TENSOR && config->analysis_pressure != MD_PRESSURE_TENSOR; k++)
+        judge.sums.kinetic_tensor[k] = judge.sums.virial_tensor[k] = 0;
     judge.tolerance = tolerance_make(system, position, velocity, config);
     return judge;
 }
@@ -50,6 +55,10 @@ int judge_count_faults(const Judge *judge, const double *force, const MdSums *su
     n += is_off("virial", 0, sums->virial, expected->virial, t->virial, tell);
     n += is_off("kinetic", 0, sums->kinetic, expected->kinetic, t->kinetic, tell);
     n += is_off("force_sq_mass", 0, sums->force_sq_mass, expected->force_sq_mass, t->force_sq_mass, tell);
+    for (int k = 0; k < MD_N_TENSOR; k++) {
+        n += is_off("virial tensor", k, sums->virial_tensor[k], expected->virial_tensor[k], t->virial_tensor, tell);
+        n += is_off("kinetic tensor", k, sums->kinetic_tensor[k], expected->kinetic_tensor[k], t->kinetic_tensor, tell);
+    }
     for (int a = 0; a < 3; a++) n += is_off("momentum", a, sums->momentum[a], expected->momentum[a], t->momentum, tell);
     return n;
 }

@@ -59,6 +59,7 @@ typedef struct Tolerance {
     double accumulated_sq; /* sum over atoms of the squared rounding of adding up a row, as independent errors */
     double pairs;          /* that lie on the cutoff within rounding */
     double potential, truncation, virial, kinetic, momentum, force_sq_mass;
+    double virial_tensor, kinetic_tensor; /* of each component */
 } Tolerance;
 
 static inline double tolerance_roundoff(int precision) {
@@ -177,12 +178,12 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
     const double reach = system->potential.cutoff_max * (1 + u * 8) + root_d * u * (2 * extent + longest);
 
     Tolerance t = {.precision = precision, .force = md_alloc((size_t)n, sizeof(double), "tolerances")};
-    ToleranceTotal energy = {0}, virial = {0};
+    ToleranceTotal energy = {0}, virial = {0}, tensor = {0};
     double edge_energy = 0, edge_virial = 0, edge_truncation = 0, speed = 0, truncation_sum = 0;
     int64_t n_terms = 0;
     Near near = near_make(system, position, reach);
     for (int64_t i = 0; i < n; i++) {
-        ToleranceRow energy_row = {0}, virial_row = {0};
+        ToleranceRow energy_row = {0}, virial_row = {0}, tensor_row = {0};
         double stiff = 0, formula = 0, force_abs = 0, edge = 0, truncation_abs = 0, force[3] = {0, 0, 0};
         int64_t n_row = 1; /* the last rounding is that of the store */
         for (int64_t k = 0, n_near = near_find(&near, i); k < n_near; k++) {
@@ -216,9 +217,14 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
             double image_error = root_d * u * (longest + r);
             tolerance_add_pair(&energy, &energy_row, e, roundings, u, image_error, unit, wraps);
             tolerance_add_pair(&virial, &virial_row, w, roundings, u, image_error, unit, wraps);
+            /* A component f d_a d_b / r is no larger than f r; it changes with r as that does, and by 2 f with the direction. */
+            const TolerancePart c = {
+                .slope = 3 * fabs(f) + fabs(slope) * r, .value = fabs(f) * r, .parts = shape.size_du * r};
+            tolerance_add_pair(&tensor, &tensor_row, c, roundings, u, image_error, unit, wraps);
         }
         tolerance_add_row(&energy, &energy_row, u, extent, n_row);
         tolerance_add_row(&virial, &virial_row, u, extent, n_row);
+        tolerance_add_row(&tensor, &tensor_row, u, extent, n_row);
         t.force[i] = stiff + formula + (double)n_row * u * force_abs + edge;
         /* The same constant is added again and again, so these roundings are not independent. */
         t.truncation += (double)n_row * u * truncation_abs / 2;
@@ -242,8 +248,10 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
     }
     near_free(&near);
     t.momentum = speed;
+    t.kinetic_tensor = 2 * t.kinetic;
     t.potential = tolerance_of_total(&energy, config, u, system, n_terms) + edge_energy;
     t.virial = tolerance_of_total(&virial, config, u, system, n_terms) + edge_virial;
+    t.virial_tensor = tolerance_of_total(&tensor, config, u, system, n_terms) + edge_virial;
     t.truncation += ((double)n_terms * (DBL_EPSILON / 2) + accumulate) * truncation_sum + edge_truncation;
     return t;
 }

@@ -107,7 +107,8 @@ size_t cuda_brick_held_bytes(const MdConfig *config, int block) {
     return (size_t)(block / cuda_facts(config).threads_per_atom) * ((bytes + state - 1) / state * state);
 }
 
-/* No kernel of bricks declares more, of up to 1024 threads (the search 2.4 KiB, sums by warps 1.2, of reproducible ones 3.2); and
+/* No kernel of bricks declares more, of up to 1024 threads (the search 2.4 KiB, sums by warps 1.2, of reproducible ones 3.2; with those of
+ * a tensor 2.8, and 7.7); and
  * trees of sums have for each thread two doubles or one float. */
 static const size_t most_static_shared = 3 << 10, more_of_parts = 2 << 10, most_tree_bytes = 20;
 
@@ -121,14 +122,15 @@ size_t cuda_brick_shared_bytes(const MdConfig *config, const MdSystemPlan *plan)
     const CudaDivision division = cuda_divide(config, &plan->box, range, target.n_sms);
     const int block = block_threads(&target, false);
     const bool is_resident = config->launch_persistent == MD_PERSISTENT_ON,
-               has_trees = config->reduce_method == MD_METHOD_SHARED || config->reduce_method == MD_METHOD_SYNCWARP;
+               has_trees = config->reduce_method == MD_METHOD_SHARED || config->reduce_method == MD_METHOD_SYNCWARP,
+               has_tensor = config->analysis_pressure == MD_PRESSURE_TENSOR;
     CudaBricks bricks = {0};
     cuda_brick_set_room(&bricks, config, cuda_brick_cells[config->memory_brick_cells], plan->box.dimension,
                         cuda_division_room(&division, plan->n_atoms, range));
     const size_t search = cuda_brick_search_bytes(&bricks, config, block_threads(&target, true)),
                  forces = cuda_brick_force_bytes(&bricks, config) + (has_trees ? most_tree_bytes * (size_t)block : 0) +
                           (is_resident ? cuda_brick_held_bytes(config, block) : 0);
-    return most_static_shared + (cuda_facts(config).sum_parts > 1 ? more_of_parts : 0) +
+    return most_static_shared + (cuda_facts(config).sum_parts > 1 ? (has_tensor ? 3 : 1) * more_of_parts : 0) +
            (search > forces ? search : forces);
 }
 

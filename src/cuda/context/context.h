@@ -200,7 +200,7 @@ typedef struct CudaRow {
     CudaRowHead *d_head, *h_head; /* h_head: pinned */
     bool adds;                    /* the host adds up n_pairs and n_atoms partial sums of each quantity */
     int64_t n_pairs, n_atoms;
-    int n_parts; /* of each sum */
+    int n_parts, pair_sums, atom_sums; /* of each sum; sums over pairs and over atoms */
 } CudaRow;
 
 /* --- output.c --- */

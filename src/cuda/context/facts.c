@@ -35,6 +35,8 @@ CudaFacts cuda_facts(const MdConfig *config) {
         .pair_size = config->run_precision == MD_PRECISION_DOUBLE ? sizeof(double) : sizeof(float),
         .state_size = config->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double),
         .sum_parts = config->reduce_accumulate == MD_ACCUMULATE_REPRODUCIBLE ? MD_SPLIT_PARTS : 1,
+        .pair_sums = CUDA_PAIR_TOTALS(config->analysis_pressure == MD_PRESSURE_TENSOR),
+        .atom_sums = CUDA_ATOM_TOTALS(config->analysis_pressure == MD_PRESSURE_TENSOR),
         .halves = md_option_has_effect(config, MD_OPTION_neighbor_list) && config->neighbor_list == MD_LIST_HALF,
         .has_matrices = config->neighbor_distances == MD_DISTANCES_MATRIX,
         .rows_per_warp = CUDA_ROWS_PER_WARP(config->memory_brick_grid),

@@ -16,6 +16,7 @@ typedef struct CudaFacts {
     size_t pair_size;     /* bytes of a number that is stored */
     size_t state_size;    /* and of a coordinate while an atom moves */
     int sum_parts;        /* of a sum over atoms: with reduce.accumulate = reproducible MD_SPLIT_PARTS, else 1 */
+    int pair_sums, atom_sums; /* sums over pairs, and over atoms */
 
     /* the list */
     bool halves;       /* neighbor.list = half */

@@ -7,6 +7,7 @@
 
 #include "physics/columns.def"
 #include "physics/noise.h"
+#include "physics/tensor.h"
 
 /* Numbers of three components, in the layout of memory.layout:
  *   aos   part[0]: packed xyz, [n][3]
@@ -291,19 +292,15 @@ typedef struct CudaHostStatus {
     int largest_cell; /* the sort of few cells: particles of a cell for whose keys there was no room; 0: there was for all */
 } CudaHostStatus;
 
-/* Sums over particles, in the order of the totals. */
-enum {
-    CUDA_POTENTIAL,
-    CUDA_TRUNCATION,
-    CUDA_VIRIAL,
-    CUDA_PAIRS,
-    CUDA_KINETIC,
-    CUDA_MOMENTUM,
-    CUDA_FORCE_SQ = CUDA_MOMENTUM + 3,
-    CUDA_N_TOTALS
-};
-enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
-enum { CUDA_MOST_TOTALS = 3 * CUDA_N_TOTALS }; /* MD_SPLIT_PARTS of each, with reduce.accumulate = reproducible */
+/* Sums over pairs, and after them in the totals sums over atoms. Each group ends with the components of a tensor (MD_XX, ...),
+ * if analysis.pressure = tensor. */
+enum { CUDA_POTENTIAL, CUDA_TRUNCATION, CUDA_VIRIAL, CUDA_PAIRS, CUDA_VIRIAL_TENSOR };
+enum { CUDA_KINETIC, CUDA_MOMENTUM, CUDA_FORCE_SQ = CUDA_MOMENTUM + 3, CUDA_KINETIC_TENSOR };
+enum { CUDA_MAX_SUM_BLOCKS = 1024 };
+#define CUDA_PAIR_TOTALS(has_tensor) (CUDA_VIRIAL_TENSOR + ((has_tensor) ? MD_N_TENSOR : 0))
+#define CUDA_ATOM_TOTALS(has_tensor) (CUDA_KINETIC_TENSOR + ((has_tensor) ? MD_N_TENSOR : 0))
+/* MD_SPLIT_PARTS of each, with reduce.accumulate = reproducible */
+enum { CUDA_MOST_TOTALS = 3 * (CUDA_PAIR_TOTALS(1) + CUDA_ATOM_TOTALS(1)) };
 
 /* The results of a step for the host, as of its end: the head of the sums of a ring slot. With reduce.finish = host the partial sums of
  * pairs and atoms follow it. */

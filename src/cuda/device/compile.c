@@ -245,6 +245,7 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         {"MD_CHECKED_QUEUE", is_checked_queue(target->config)},
         {"MD_HELD_SOURCES", target->held_sources},
         {"MD_DOMAIN", md_config_has_domains(target->config)},
+        {"MD_HAS_TENSOR", target->config->analysis_pressure == MD_PRESSURE_TENSOR},
         {"MD_SUM_BITS",
          target->config->reduce_accumulate == MD_ACCUMULATE_REPRODUCIBLE ? md_split_bits(target->n_all) : 0},
     };

@@ -30,16 +30,16 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_force_plain(MD_FORCE_ARGUMENTS) {
     force_block(a, MD_PAIR_TABLE, (int)blockIdx.x, forces);
 }
 
-/* Reads position [n_stored], list or cells, pairs [types, types]; writes force [n], totals or partials [4, blocks]. */
+/* Reads position [n_stored], list or cells, pairs [types, types]; writes force [n], totals or partials [pair_totals, blocks]. */
 MD_KERNEL k_force_energy(MD_FORCE_ARGUMENTS) {
     if (was_stopped(a, &a.status->measures.moved_sq)) return;
     if (force_begin(a, &a.status->measures.moved_sq)) return;
-    Sum sums[CUDA_PAIR_TOTALS] = {};
+    Sum sums[pair_totals] = {};
     ForcesAndEnergies energies = {a, sums};
     const int n_blocks = force_blocks(a); /* as many are launched, but of bricks */
     for (int block = (int)blockIdx.x; block < n_blocks; block += (int)gridDim.x)
         force_block(a, MD_PAIR_TABLE, block, energies);
     if constexpr (has_both_directions)
-        for (int q = 0; q < CUDA_PAIR_TOTALS; q++) halve(sums[q]);
+        for (int q = 0; q < pair_totals; q++) halve(sums[q]);
     add_to_totals<CUDA_POTENTIAL>(a, sums);
 }

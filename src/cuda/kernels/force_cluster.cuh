@@ -34,7 +34,8 @@ __device__ inline void force_block_cluster(const CudaArguments &a, const PairPar
         }
     }
     for (int distance = CUDA_CLUSTER; distance < 32; distance *= 2) add_lane(&sum, distance); /* those of an atom */
-    if (lane < CUDA_CLUSTER && i <= last) visitor.finish(i, visitor.whole(pairs, sum));
+    sum = visitor.whole(pairs, sum); /* also of lanes that have no row */
+    if (lane < CUDA_CLUSTER && i <= last) visitor.finish(i, sum);
 }
 
 #endif

@@ -24,6 +24,7 @@
 
 #include "cuda/kernels/reduce.cuh"
 #include "cuda/kernels/position.cuh"
+#include "cuda/kernels/tensor.cuh"
 #include "physics/pair.h"
 
 constexpr bool is_branching = MD_SW_force_cutoff_test == MD_CUTOFF_TEST_BRANCH;
@@ -90,7 +91,7 @@ constexpr bool forces_add = is_half || is_summed_in_memory;
  *                                          a pair is in one row, and this also adds to atom j. inside is an int: a bool
  *                                          passed on takes a byte, and instructions to fill and test it. j is only for
  *                                          half lists: in bricks it is 0.
- *   whole(pairs, sum)                      a thread's part of the sum, after its last pair
+ *   whole(pairs, sum)                      a thread's part of the sum, after its last pair: once for each row that it has pairs of
  *   prepare(i)                             called before row i (bricks only)
  *   finish(i, sum)                         takes the sum of row i: by one thread, or by each with its part (is_summed_in_memory) */
 struct VisitorBase {
@@ -136,7 +137,8 @@ struct Forces : VisitorBase {
 
 /* Energies and virial as well, which the kernel adds up over all rows of the thread. */
 struct ForcesAndEnergies : Forces {
-    Sum (&sums)[CUDA_PAIR_TOTALS];
+    Sum (&sums)[pair_totals];
+    RowTensor tensor;
 
     __device__ void visit(const PairParameters *pair, const Vec3<Pair> &d, Pair r_sq, int64_t j, int inside,
                           Vec3<Pair> *force) {
@@ -146,6 +148,12 @@ struct ForcesAndEnergies : Forces {
         add(sums[CUDA_TRUNCATION], (double)pair->truncation);
         add(sums[CUDA_VIRIAL], (double)((has_common_factor ? f * pair->p[0] : f) * r_sq));
         add(sums[CUDA_PAIRS], 1);
+        if constexpr (has_tensor) tensor.add_pair(f, d);
+    }
+
+    __device__ Vec3<Pair> whole(const PairParameters *pairs, const Vec3<Pair> &sum) {
+        if constexpr (has_tensor) tensor.end_row(has_common_factor ? pairs->p[0] : Pair(1), sums);
+        return Forces::whole(pairs, sum);
     }
 };
 

@@ -18,7 +18,7 @@
 /* Reads velocity, force [n]; writes totals or partials [5, blocks]. */
 MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* forces may not be there */
-    Sum sums[CUDA_ATOM_TOTALS] = {};
+    Sum sums[atom_totals] = {};
     for (int64_t i = thread_index(); i < own_atoms(a); i += grid_size()) { /* 64 bits: a last stride may pass 2^31 */
         const Full<Pair> v = load_velocity(a.now, i);
         const Vec3<Pair> f = load<Pair>(a.now.force, i);
@@ -30,8 +30,16 @@ MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
         add(sums[2], mass * vy);
         add(sums[3], mass * vz);
         add(sums[4], (fx * fx + fy * fy + fz * fz) * inverse_mass);
+        if constexpr (has_tensor) {
+            add(sums[CUDA_KINETIC_TENSOR + MD_XX], mass * vx * vx);
+            add(sums[CUDA_KINETIC_TENSOR + MD_YY], mass * vy * vy);
+            add(sums[CUDA_KINETIC_TENSOR + MD_ZZ], mass * vz * vz);
+            add(sums[CUDA_KINETIC_TENSOR + MD_XY], mass * vx * vy);
+            add(sums[CUDA_KINETIC_TENSOR + MD_XZ], mass * vx * vz);
+            add(sums[CUDA_KINETIC_TENSOR + MD_YZ], mass * vy * vz);
+        }
     }
-    add_to_totals<CUDA_KINETIC>(a, sums);
+    add_to_totals<pair_totals>(a, sums);
 }
 
 #if MD_SW_reduce_finish == MD_FINISH_TWO_PASS
@@ -51,8 +59,11 @@ MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
 /* Reads totals, status.fault_key; writes row, in memory of the host. */
 MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
     const int t = (int)threadIdx.x;
-    static_assert(CUDA_N_TOTALS * sum_parts <= 32, "a block has a thread for each");
-    if (t < CUDA_N_TOTALS * sum_parts) a.row->totals[t] = a.totals[t];
+    constexpr int n = (pair_totals + atom_totals) * sum_parts;
+    static_assert(has_tensor || n <= 32, "a block has a thread for each");
+    if (t < n) a.row->totals[t] = a.totals[t];
+    if constexpr (n > 32)
+        for (int k = t + MD_BLOCK; k < n; k += MD_BLOCK) a.row->totals[k] = a.totals[k];
     if (t > 0) return;
     a.row->fault_step = a.status->fault_step;
     a.row->fault_key = a.status->fault_key[a.status->fault_step % CUDA_GRAPH_STEPS];

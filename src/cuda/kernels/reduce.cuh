@@ -43,6 +43,8 @@
 constexpr bool is_double_sum = MD_SW_reduce_accumulate == MD_ACCUMULATE_DOUBLE;
 constexpr bool is_reproducible = MD_SW_reduce_accumulate == MD_ACCUMULATE_REPRODUCIBLE;
 constexpr int sum_parts = is_reproducible ? MD_SPLIT_PARTS : 1; /* of a sum, a double each */
+constexpr bool has_tensor = MD_HAS_TENSOR;                      /* analysis.pressure */
+constexpr int pair_totals = CUDA_PAIR_TOTALS(has_tensor), atom_totals = CUDA_ATOM_TOTALS(has_tensor);
 constexpr int reduce_method = MD_SW_reduce_method;
 constexpr bool is_interleaved = MD_SW_reduce_addressing == MD_ADDRESSING_INTERLEAVED;
 constexpr int n_warps = MD_BLOCK / 32; /* blocks are whole warps, and powers of two where a tree adds up */

@@ -183,11 +183,11 @@ static void add_queue(CudaContext *context, CudaArrays *arrays) {
 }
 
 static size_t pair_partials(const CudaContext *context) {
-    return (size_t)cuda_force_most_blocks(context) * CUDA_PAIR_TOTALS * (size_t)context->facts.sum_parts;
+    return (size_t)cuda_force_most_blocks(context) * (size_t)(context->facts.pair_sums * context->facts.sum_parts);
 }
 
 static size_t atom_partials(const CudaContext *context) {
-    return (size_t)cuda_reduce_most_blocks(context) * CUDA_ATOM_TOTALS * (size_t)context->facts.sum_parts;
+    return (size_t)cuda_reduce_most_blocks(context) * (size_t)(context->facts.atom_sums * context->facts.sum_parts);
 }
 
 size_t cuda_arrays_partials(const CudaContext *context) {
@@ -246,7 +246,7 @@ static void plan_trees(CudaContext *context) {
      * are of any size. The second pass has a block for each part of a sum. */
     const int64_t of_block = context->facts.has_bricks ? 1024 : 32;
     int64_t force = of_block * cuda_force_most_blocks(context), atoms = 32 * cuda_blocks(context->room, 32);
-    int64_t most = force > atoms ? force : atoms, second = CUDA_ATOM_TOTALS * context->facts.sum_parts * 1024;
+    int64_t most = force > atoms ? force : atoms, second = context->facts.atom_sums * context->facts.sum_parts * 1024;
     context->tree_threads = most + 1024 > second ? most + 1024 : second;
 }
 

@@ -6,9 +6,9 @@ void cuda_force_issue(CudaContext *context, bool with_energy) {
     const int64_t blocks = with_energy ? cuda_force_sum_blocks(context) : cuda_force_blocks(context, kernel);
     cuda_halo_update(context, 0);
     if (context->facts.adds_forces) cuda_force_zero(context);
-    if (with_energy) cuda_reduce_begin(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
+    if (with_energy) cuda_reduce_begin(context, CUDA_POTENTIAL, context->facts.pair_sums, blocks);
     cuda_launch_blocks(context, kernel, blocks);
-    if (with_energy) cuda_reduce_finish(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
+    if (with_energy) cuda_reduce_finish(context, CUDA_POTENTIAL, context->facts.pair_sums, blocks);
     context->has_forces = true;
 }
 

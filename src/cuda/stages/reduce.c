@@ -4,7 +4,8 @@
  * in any stage. */
 #include "cuda/stages/stages.h"
 
-_Static_assert(CUDA_MOST_TOTALS == MD_SPLIT_PARTS * CUDA_N_TOTALS, "all parts of all sums");
+_Static_assert(CUDA_MOST_TOTALS == MD_SPLIT_PARTS * (CUDA_PAIR_TOTALS(1) + CUDA_ATOM_TOTALS(1)),
+               "all parts of all sums");
 
 /* Of so many sums. */
 static int count_parts(const CudaContext *context, int n_sums) { return n_sums * context->facts.sum_parts; }
@@ -59,8 +60,8 @@ void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_b
 /* --- rows: the sums of a step for the host -------------------------------------------------------------------------- */
 
 static double *partials_of(CudaRowHead *head) { return (double *)(head + 1); }
-static size_t count_pairs(const CudaRow *row) { return (size_t)(row->n_pairs * CUDA_PAIR_TOTALS * row->n_parts); }
-static size_t count_atoms(const CudaRow *row) { return (size_t)(row->n_atoms * CUDA_ATOM_TOTALS * row->n_parts); }
+static size_t count_pairs(const CudaRow *row) { return (size_t)(row->n_pairs * row->pair_sums * row->n_parts); }
+static size_t count_atoms(const CudaRow *row) { return (size_t)(row->n_atoms * row->atom_sums * row->n_parts); }
 
 /* The partial sums move after the head, where the next step does not overwrite them. */
 static void keep_partials(CudaContext *context, CudaRow *row) {
@@ -74,13 +75,15 @@ static void keep_partials(CudaContext *context, CudaRow *row) {
 }
 
 void cuda_reduce_row(CudaContext *context, CudaRow *row, int64_t step) {
-    const int blocks = cuda_reduce_blocks(context);
+    const int blocks = cuda_reduce_blocks(context), first = context->facts.pair_sums, n_sums = context->facts.atom_sums;
     cuda_timing_begin(context, CUDA_REDUCE);
     cuda_memory_need_forces(context);
-    cuda_reduce_begin(context, CUDA_KINETIC, CUDA_ATOM_TOTALS, blocks);
+    cuda_reduce_begin(context, first, n_sums, blocks);
     cuda_launch_blocks(context, CUDA_K_reduce_sums, blocks);
-    cuda_reduce_finish(context, CUDA_KINETIC, CUDA_ATOM_TOTALS, blocks);
+    cuda_reduce_finish(context, first, n_sums, blocks);
     row->n_parts = context->facts.sum_parts;
+    row->pair_sums = first;
+    row->atom_sums = n_sums;
     row->adds = context->config.reduce_finish == MD_FINISH_HOST;
     if (row->adds) keep_partials(context, row);
     context->arguments.row = row->d_head;
@@ -103,9 +106,10 @@ static void add_on_host(const double *partials, int64_t n, int n_totals, double 
     }
 }
 
-static MdSplitSum total_of(const CudaRow *row, int quantity) {
+/* sum: of those over pairs, or pair_sums on, of those over atoms. */
+static MdSplitSum total_of(const CudaRow *row, int sum_number) {
     MdSplitSum sum = {{0}};
-    for (int k = 0; k < row->n_parts; k++) sum.part[k] = row->h_head->totals[quantity * row->n_parts + k];
+    for (int k = 0; k < row->n_parts; k++) sum.part[k] = row->h_head->totals[sum_number * row->n_parts + k];
     return sum;
 }
 
@@ -114,16 +118,22 @@ void cuda_reduce_read_row(const CudaRow *row, MdSumParts *sums) {
     const int n = row->n_parts;
     if (row->adds) {
         const double *partials = partials_of(row->h_head);
-        add_on_host(partials, row->n_pairs, CUDA_PAIR_TOTALS * n, &totals[CUDA_POTENTIAL * n]);
-        add_on_host(partials + count_pairs(row), row->n_atoms, CUDA_ATOM_TOTALS * n, &totals[CUDA_KINETIC * n]);
+        add_on_host(partials, row->n_pairs, row->pair_sums * n, totals);
+        add_on_host(partials + count_pairs(row), row->n_atoms, row->atom_sums * n, &totals[row->pair_sums * n]);
     }
     sums->pairs = total_of(row, CUDA_PAIRS);
     sums->potential = total_of(row, CUDA_POTENTIAL);
     sums->truncation = total_of(row, CUDA_TRUNCATION);
     sums->virial = total_of(row, CUDA_VIRIAL);
-    sums->kinetic = total_of(row, CUDA_KINETIC);
-    for (int axis = 0; axis < 3; axis++) sums->momentum[axis] = total_of(row, CUDA_MOMENTUM + axis);
-    sums->force_sq_mass = total_of(row, CUDA_FORCE_SQ);
+    const int atoms = row->pair_sums;
+    sums->kinetic = total_of(row, atoms + CUDA_KINETIC);
+    for (int axis = 0; axis < 3; axis++) sums->momentum[axis] = total_of(row, atoms + CUDA_MOMENTUM + axis);
+    sums->force_sq_mass = total_of(row, atoms + CUDA_FORCE_SQ);
+    for (int k = 0; k < MD_N_TENSOR; k++) {
+        const bool is_there = row->pair_sums > CUDA_VIRIAL_TENSOR;
+        sums->virial_tensor[k] = is_there ? total_of(row, CUDA_VIRIAL_TENSOR + k) : (MdSplitSum){{0}};
+        sums->kinetic_tensor[k] = is_there ? total_of(row, atoms + CUDA_KINETIC_TENSOR + k) : (MdSplitSum){{0}};
+    }
 }
 
 void cuda_reduce_sums(CudaContext *context, MdSumParts *sums) {

@@ -70,8 +70,8 @@ size_t cuda_reduce_dynamic_shared(const CudaContext *context, CudaKernelId id, i
 size_t cuda_reduce_row_bytes(const CudaContext *context) {
     if (context->config.reduce_finish != MD_FINISH_HOST) return sizeof(CudaRowHead);
     return sizeof(CudaRowHead) + sizeof(double) * (size_t)context->facts.sum_parts *
-                                     ((size_t)cuda_force_most_blocks(context) * CUDA_PAIR_TOTALS +
-                                      (size_t)cuda_reduce_most_blocks(context) * CUDA_ATOM_TOTALS);
+                                     ((size_t)cuda_force_most_blocks(context) * (size_t)context->facts.pair_sums +
+                                      (size_t)cuda_reduce_most_blocks(context) * (size_t)context->facts.atom_sums);
 }
 
 size_t cuda_force_shared_bytes(const CudaContext *context, int block) {

@@ -30,6 +30,18 @@ for kernel, file, function in (("pairs", "pairs", "force_block_pairs"), ("pairs-
            tests(f"force.kernel={kernel}", "3-D"))
 mutant("force brick: the factor is left out", "cuda/kernels/bricks/force.cuh", "visitor.whole(pairs, sum)", "sum", tests("force.kernel=brick memory.sort=brick", "3-D"))
 mutant("add_pair: pairs not counted", ENERGIES, "add(sums[CUDA_PAIRS], 1);", "", tests(LIST))
+TENSOR, WITH_TENSOR = "cuda/kernels/tensor.cuh struct RowTensor ", "3-D mixed boundary, 2 types"
+mutant("tensor: a component of other axes", TENSOR, "part[MD_XZ] += fx * d.z;", "part[MD_XZ] += fy * d.z;", tests(LIST, WITH_TENSOR))
+mutant("tensor: xy and xz swapped", TENSOR, "sums[CUDA_VIRIAL_TENSOR + k]", "sums[CUDA_VIRIAL_TENSOR + (k == MD_XY ? MD_XZ : k == MD_XZ ? MD_XY : k)]", tests(LIST, WITH_TENSOR))
+mutant("tensor: without the factor", TENSOR, "(double)(factor * part[k])", "(double)part[k]", tests(LIST, "2-D uneven"))
+mutant("tensor: the row before counts again", TENSOR, "part[k] = 0;", "", tests(OF_BRICK + " launch.block_size=64", "3-D uneven, shift force"))
+mutant("tensor: pairs counted twice", "cuda/kernels/force.cu k_force_energy(", "q < pair_totals", "q < CUDA_VIRIAL_TENSOR", tests(LIST, WITH_TENSOR))
+mutant("tensor: half lists halved", "cuda/kernels/force.cu k_force_energy(", "if constexpr (has_both_directions)", "if constexpr (true)", tests(LIST + " neighbor.list=half", WITH_TENSOR))
+mutant("tensor cluster: of lanes with a row alone", "cuda/kernels/force_cluster.cuh void force_block_cluster(", "sum = visitor.whole(", "if (lane < CUDA_CLUSTER) sum = visitor.whole(",
+       tests("force.kernel=cluster", WITH_TENSOR))
+mutant("tensor: kinetic xz of other axes", "cuda/kernels/reduce.cu k_reduce_sums(", "mass * vx * vz", "mass * vy * vz", tests(LIST, WITH_TENSOR))
+mutant("tensor: parts beyond a block stay behind", "cuda/kernels/reduce.cu k_reduce_seal(", "if constexpr (n > 32)", "if constexpr (false)",
+       tests(LIST + " reduce.accumulate=reproducible launch.block_size=32", WITH_TENSOR))
 HALF = LIST + " neighbor.list=half"
 mutant("half: same sign on the other atom", FORCES, "Vec3<Pair>{-f * d.x", "Vec3<Pair>{f * d.x", tests(HALF))
 mutant("half: the other atom gets nothing", FORCES, "if (is_half && inside) add_force", "if (false) add_force", tests(HALF))
