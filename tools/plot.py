@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Pictures of a run: tools/plot.py NAME.h5 [-o PREFIX] [--format png,svg]
 
+Of a run without frames tools/plot.py NAME.json makes the first and the last two of these:
+
   PREFIX-thermo.png     temperature, energies and pressure against time; from NAME.json where it stands beside NAME.h5,
                         else from the observables stored with the frames
   PREFIX-snapshots.png  the xy plane, first and last frame, coloured by local order or by speed; by order, where that changes,
@@ -10,6 +12,10 @@
   PREFIX-gr.csv         its numbers: r, g (mean over frames), r_outer and neighbors (how many there are up to r_outer: the
                         coordination number where g has its first minimum), g_first, g_last
   PREFIX-neighbors.png  with --neighbors FILE: the bonds of a neighbour list as report.neighbors writes it (2-D)
+  PREFIX-viscosity.png  of a run with analysis.pressure = tensor: autocorrelation of the shear stress, and its running integral, the
+                        shear viscosity (Green-Kubo), with errors by means of ten blocks; the value is that where the correlation has
+                        sunk to its error
+  PREFIX-viscosity.csv  its numbers: time, correlation, correlation_error, viscosity, viscosity_error
 
 The mean is over the last half of the run. Where temperature or potential energy have a trend there, it is over the last quarter or
 eighth, and where they have one to the end there is no mean. --from STEP names the first step instead. Of more than 100 frames it takes
@@ -34,8 +40,10 @@ from matplotlib.collections import LineCollection
 from structure import MAX_PAIRS, RadialDistribution, hexatic_order, longest_distance, nearest_image, steinhardt_order
 from trajectory import NOT_OURS, attribute, open_trajectory, part, texts
 from scripts import Parser, guess, one_of  # found by trajectory
+from viscosity import FACTORS, Viscosity, traceless
 
 ALL = "particles/all/"
+TENSOR = tuple(f"pressure_{axes}" for axes in ("xx", "yy", "zz", "xy", "xz", "yz"))
 THERMO = ("temperature", "pressure", "potential_energy", "kinetic_energy", "total_energy", "conserved_energy")
 SLAB = 1.2  # sigma: how thick what is drawn of three dimensions is
 LABELS = {  # of axes; t: of a frame, with its time; D: the dimension
@@ -43,11 +51,13 @@ LABELS = {  # of axes; t: of a frame, with its time; D: the dimension
            "total_energy": r"total energy  $E/N\varepsilon$", "drift": "conserved energy: drift",
            "pressure2": r"pressure  $P\sigma^2/\varepsilon$", "pressure3": r"pressure  $P\sigma^3/\varepsilon$", "time": r"time  $t/\tau$",
            "speed": r"speed  $v\tau/\sigma$", "x": r"$x/\sigma$", "y": r"$y/\sigma$", "z": r"$z/\sigma$",
-           "r": r"distance  $r/\sigma$", "t": r"$t = {:g}\,\tau$", "of_table": ""},
+           "r": r"distance  $r/\sigma$", "viscosity2": r"$\eta\,\sigma/\sqrt{m\varepsilon}$",
+           "viscosity3": r"$\eta\,\sigma^2/\sqrt{m\varepsilon}$", "t": r"$t = {:g}\,\tau$", "of_table": ""},
     "metal": {"temperature": r"temperature  $T$ (K)", "potential_energy": r"potential energy  $U/N$ (eV)",
               "total_energy": r"total energy  $E/N$ (eV)", "drift": "conserved energy: drift (eV)",
               "pressure2": r"pressure  $P$ (eV/Å$^2$)", "pressure3": r"pressure  $P$ (bar)", "time": r"time  $t$ (ps)",
               "speed": r"speed  $v$ (Å/ps)", "x": r"$x$ (Å)", "y": r"$y$ (Å)", "z": r"$z$ (Å)", "r": r"distance  $r$ (Å)",
+              "viscosity2": r"$\eta$ (eV ps/Å$^2$)", "viscosity3": r"$\eta$ (mPa s)",
               "t": r"$t = {:g}$ ps", "of_table": " (angstrom)"}}
 MAX_FRAMES = 100  # that the mean of g(r) is over
 MAX_CIRCLES = 5_000  # that are circles in an SVG: more are a bitmap in it, or no viewer is quick with the file
@@ -136,6 +146,9 @@ def load_thermo(path, file):
     names = {"total_energy": "internal_energy"}
     thermo = {key: part(file, f"observables/{names.get(key, key)}/value", 1, n_frames)[:] for key in THERMO}
     thermo.update({key: part(file, f"{ALL}position/{key}", 1, n_frames)[:] for key in ("step", "time")})
+    if "observables/pressure_tensor" in file:
+        tensor = part(file, "observables/pressure_tensor/value", 3, n_frames)[:]
+        thermo.update({key: tensor[:, "xyz".index(key[-2]), "xyz".index(key[-1])] for key in TENSOR})
     return thermo
 
 
@@ -146,7 +159,7 @@ def read_report(path):
             thermo = json.load(stream).get("thermo")
         if not thermo:
             return None
-        found = {key: np.array(thermo[key], dtype=float) for key in ("step", "time", *THERMO)}
+        found = {key: np.array(thermo[key], dtype=float) for key in ("step", "time", *THERMO, *(key for key in TENSOR if key in thermo))}
         if {values.shape for values in found.values()} != {(len(found["step"]),)}:
             raise ValueError("its columns are not of one length")
         return found if len(found["step"]) else None
@@ -201,6 +214,41 @@ def plot_thermo(thermo, dimension, labels):
     figure.align_ylabels()
     axes[-1, 0].set_xlabel(labels["time"])
     axes[-1, 0].set_xlim(thermo["time"][0], max(thermo["time"][-1], thermo["time"][0] + 1e-9))
+    return figure
+
+
+def find_viscosity(thermo, style, dimension, volume, first_step):
+    """(Viscosity, the part of the run in words); ValueError: why there is none."""
+    if not np.isfinite(volume):
+        raise ValueError("an open box has no pressure")
+    chosen, words = part_of_mean(thermo["step"], thermo, first_step)
+    steps, times = thermo["step"][chosen], thermo["time"][chosen]
+    apart = np.flatnonzero(np.diff(steps) != steps[min(1, len(steps) - 1)] - steps[0])  # the last step may be out of turn
+    rows = slice(0, apart[0] + 1 if len(apart) else len(steps))
+    parts = [(weight, values[chosen][rows]) for weight, values in traceless(thermo, dimension)]
+    if not all(np.isfinite(values).all() for _, values in parts):
+        raise ValueError("rows without the pressure tensor are among those of the mean (--from STEP)")
+    interval = (times[1] - times[0]) if len(times) > 1 else 0
+    return Viscosity(parts, dimension, volume, thermo["temperature"][chosen][rows].mean(), interval, FACTORS[style][dimension]), words
+
+
+def plot_viscosity(found, words, dimension, labels):
+    figure, axes = plt.subplots(2, 1, sharex=True, figsize=(COLUMN, 3.6), constrained_layout=True)
+    shown = len(found.time) if found.end is None else min(len(found.time), max(3 * found.end, 10))
+    for axis, values, errors, label in zip(axes, (found.product / found.product[0], found.viscosity),
+                                           (found.product_error / found.product[0], found.viscosity_error),
+                                           ("stress correlation  $C(t)/C(0)$", "viscosity  " + labels[f"viscosity{dimension}"])):
+        axis.fill_between(found.time[:shown], (values - errors)[:shown], (values + errors)[:shown], color=BLUE, alpha=0.3, linewidth=0)
+        axis.plot(found.time[:shown], values[:shown], color=BLUE)
+        axis.axhline(0, color="0.6", linewidth=0.8, zorder=0)
+        axis.set_ylabel(label)
+        if found.end is not None:
+            axis.axvline(found.time[found.end], color=VERMILION, linestyle="--", linewidth=0.8)
+    value = "the correlation has not sunk to its error: a longer run" if found.end is None else \
+        rf"$\eta$ = {found.viscosity[found.end]:.4g} $\pm$ {found.viscosity_error[found.end]:.2g} at {labels['t'].format(found.time[found.end])}"
+    axes[0].set_title(f"{value}\n{words}")
+    axes[-1].set_xlabel(labels["time"])
+    axes[-1].set_xlim(0, found.time[shown - 1])
     return figure
 
 
@@ -304,10 +352,10 @@ def drifts(thermo, first_step):
     return False
 
 
-def frames_of_mean(steps, thermo, first_step):
-    """(indices of the frames that the mean is over, at most MAX_FRAMES of them and spread evenly; in words, which part they are of).
-    Without a first step: of the last half, quarter or eighth of the run, the longest in which the thermo table does not drift; of none
-    where it drifts to the end. steps: of all frames."""
+def part_of_mean(steps, thermo, first_step):
+    """(indices of the frames, or rows, that a mean is over; in words, which part of the run they are). Without a first step: of the last
+    half, quarter or eighth of the run, the longest in which the thermo table does not drift; of none where it drifts to the end. steps:
+    of all frames."""
     if first_step is not None:
         chosen, words = np.flatnonzero(steps >= first_step), f"from step {first_step:,.0f} on, as asked"
         if len(chosen) == 0:
@@ -320,6 +368,12 @@ def frames_of_mean(steps, thermo, first_step):
                 break
         else:
             return np.array([len(steps) - 1]), "no mean: temperature or energy drift to the end (--from STEP)"
+    return chosen, words
+
+
+def frames_of_mean(steps, thermo, first_step):
+    """The same with at most MAX_FRAMES frames, spread evenly."""
+    chosen, words = part_of_mean(steps, thermo, first_step)
     if len(chosen) > MAX_FRAMES:
         words = f"{MAX_FRAMES} of {len(chosen)}, evenly spread; {words}"
         chosen = chosen[np.linspace(0, len(chosen) - 1, MAX_FRAMES).round().astype(int)]
@@ -397,8 +451,36 @@ def plot_neighbors(frame, pairs):
     return figure
 
 
+def draw_thermo(thermo, style, dimension, volume, first_step):
+    """As draw_all: what needs no frames."""
+    yield "thermo", plot_thermo(thermo, dimension, LABELS[style]), None
+    if TENSOR[0] not in thermo:
+        return
+    try:
+        found, words = find_viscosity(thermo, style, dimension, volume, first_step)
+    except ValueError as why:
+        print(f"plot.py: no viscosity: {why}", file=sys.stderr)
+        return
+    yield "viscosity", plot_viscosity(found, words, dimension, LABELS[style]), found.columns
+
+
+def draw_report(arguments):
+    """As draw_all, of the report of a run without frames."""
+    with open(arguments.trajectory, encoding="utf-8") as stream:
+        report = json.load(stream)
+    thermo = read_report(arguments.trajectory)
+    if not thermo:
+        raise ValueError("holds no thermo table")
+    volume = report.get("volume")
+    yield from draw_thermo(thermo, report["unit_style"], int(report["options"]["system.dimension"]["value"]),
+                           np.nan if volume is None else volume, arguments.first_step)
+
+
 def draw_all(arguments):
     """Yields the kind of each picture that was asked for, its figure, and the columns of numbers that are kept beside it, or None."""
+    if arguments.trajectory.endswith(".json"):
+        yield from draw_report(arguments)
+        return
     with open_trajectory(arguments.trajectory) as file:
         position = part(file, ALL + "position/value", 3)
         steps = part(file, ALL + "position/step", 1, len(position))[:]
@@ -411,7 +493,8 @@ def draw_all(arguments):
             raise ValueError(f"{arguments.trajectory} holds no velocities (output.velocities_every)")
         if arguments.neighbors and frames[0].dimension != 2:
             raise ValueError("--neighbors draws two-dimensional systems only")
-        yield "thermo", plot_thermo(thermo, frames[0].dimension, frames[0].labels), None
+        volume = np.prod(frames[0].length) if frames[0].periodic.all() else np.nan
+        yield from draw_thermo(thermo, frames[0].style, frames[0].dimension, volume, arguments.first_step)
         yield "snapshots", plot_snapshots(frames, arguments.color), None
         if arguments.neighbors:
             yield "neighbors", plot_neighbors(frames[0], read_neighbors(arguments.neighbors, len(frames[0].position))), None
@@ -437,7 +520,7 @@ def picture_formats(text):
 
 def main():
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trajectory", metavar="NAME.h5")
+    parser.add_argument("trajectory", metavar="NAME.h5", help="or NAME.json, of a run without frames")
     parser.add_argument("-o", metavar="PREFIX", dest="prefix", help="of the pictures; default: NAME")
     parser.add_argument("--format", type=picture_formats, default=["png"], dest="formats", metavar="FORMAT,...",
                         help="of every picture: png, svg, pdf (default: png)")

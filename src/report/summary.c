@@ -358,6 +358,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     md_json_text(json, "verdict", md_verdict_text(verdict));
     md_json_int(json, "exit_code", status);
     md_json_int(json, "n_atoms", r->plan.n_atoms);
+    md_json_real(json, "volume", md_box_volume(&r->plan.box));
     md_json_int(json, "n_steps", r->step);
     md_json_text(json, "backend", r->ops->name);
     char *precision = md_deck_value_text(r->deck, MD_OPTION_run_precision);

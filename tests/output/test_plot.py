@@ -21,6 +21,7 @@ import h5check
 import h5py
 import numpy as np
 import structure
+import viscosity
 
 TOOL = os.path.join(os.environ["MDMINI_SOURCE"], "tools", "plot.py")
 spec = importlib.util.spec_from_file_location("plot", TOOL)
@@ -248,6 +249,60 @@ def test_pictures(folder):
         assert thermo["temperature"].tolist() == [1, 2, 3] and thermo["total_energy"].tolist() == [5, 6, 7]
 
 
+def tensor_table(rows, dimension, interval=0.1, tau=0.5, seed=3):
+    """A thermo table of an isotropic tensor whose components are independent random walks, C(t) = 0.04 exp(-t / tau), about a pressure of 2."""
+    random = np.random.default_rng(seed)
+    keep = np.exp(-interval / tau)
+    axes = [axes for axes in ("xx", "yy", "zz", "xy", "xz", "yz") if set(axes) <= set("xyz"[:dimension])]
+    kicks = random.normal(0, 0.2, (rows, len(axes)))
+    kicks[1:] *= np.sqrt(1 - keep**2)
+    for k in range(1, rows):
+        kicks[k] += keep * kicks[k - 1]
+    # of an isotropic tensor (xx - yy) / 2 fluctuates as xy does
+    table = {f"pressure_{axis}": 2 + np.sqrt(2) * kicks[:, k] if axis[0] == axis[1] else kicks[:, k] for k, axis in enumerate(axes)}
+    flat = {key: -3 + 0.01 * random.normal(size=rows) for key in ("potential_energy", "kinetic_energy", "total_energy", "conserved_energy")}
+    return {"step": np.arange(rows) * 20, "time": np.arange(rows) * interval, "temperature": 0.8 + 0.01 * random.normal(size=rows),
+            "pressure": np.full(rows, 2.0), **flat, **table}
+
+
+def test_viscosity(folder):
+    """V/kT 0.04 tau of a known correlation, within its errors, which are small; the correlation by all pairs of rows; no viscosity where
+    there can be none."""
+    values = np.random.default_rng(5).normal(size=50)
+    right = [np.mean(values[:50 - k] * values[k:]) for k in range(12)]
+    assert np.allclose(viscosity.autocorrelation(values, 12), right, rtol=1e-12, atol=1e-14)
+    for dimension in (2, 3):
+        thermo, volume = tensor_table(40000, dimension), 500.0
+        found, words = plot.find_viscosity(thermo, "lj", dimension, volume, 0)
+        # the trapezoidal sum of exp(-k d / tau), to the end
+        exact = volume / 0.8 * 0.04 * 0.05 * (1 + np.exp(-0.2)) / (1 - np.exp(-0.2)) * (1 - np.exp(-found.time[found.end] / 0.5))
+        value, error = found.viscosity[found.end], found.viscosity_error[found.end]
+        assert abs(value - exact) < 4 * error and error < 0.06 * exact, (dimension, value, error, exact)
+        assert abs(found.product[0] - 0.04) < 4 * found.product_error[0], found.product[0]
+        assert "from step 0" in words and 1 < found.time[found.end] < 6, found.time[found.end]
+    argon = plot.find_viscosity(thermo, "metal", 3, volume, 0)[0]
+    assert np.allclose(argon.viscosity, found.viscosity * 1e5**2 * 1e-30 * 1e-12 / 1.380649e-23 * 1e3, rtol=1e-9)
+    for damage, what in (({"pressure_xy": np.full(40000, np.nan)}, "rows without"), ({}, "an open box")):
+        try:
+            plot.find_viscosity({**thermo, **damage}, "lj", 3, np.nan if not damage else volume, 0)
+            raise AssertionError(what)
+        except ValueError as error:
+            assert what in str(error), error
+    base = os.path.join(folder, "shear")
+    report = {"unit_style": "lj", "volume": volume, "options": {"system.dimension": {"value": "3"}}}
+    for rows in (2000, 30):
+        thermo = {key: column.tolist() for key, column in tensor_table(rows, 3).items()}
+        with open(base + ".json", "w") as stream:
+            json.dump({**report, "thermo": thermo}, stream)
+        run = run_tool(base + ".json", "--from", "0")
+        made = ["thermo.png", "viscosity.png", "viscosity.csv"] if rows > 200 else ["thermo.png"]
+        assert run.returncode == 0 and run.stdout.split() == [f"{base}-{kind}" for kind in made], (run.stdout, run.stderr)
+        assert (run.stderr == "") == (rows > 200) and (rows > 200 or "has 30 rows" in run.stderr), run.stderr
+    check_picture(base + "-viscosity.png")
+    table = np.genfromtxt(base + "-viscosity.csv", delimiter=",", names=True)
+    assert table.dtype.names == ("time", "correlation", "correlation_error", "viscosity", "viscosity_error") and len(table) == 100
+
+
 def test_errors(folder):
     base = os.path.join(folder, "plain2d.h5")
     rubbish = os.path.join(folder, "rubbish.h5")
@@ -433,6 +488,7 @@ test_average()
 test_order()
 with tempfile.TemporaryDirectory() as directory:
     test_pictures(directory)
+    test_viscosity(directory)
     test_errors(directory)
     test_other_files(directory)
     test_sparse(directory)
