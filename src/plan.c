@@ -460,6 +460,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
     if (chosen == MD_OK && (choose_random(s) != MD_OK || check_processes(s) != MD_OK)) resolved = MD_ERROR_INPUT;
     const bool good = planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK;
     if (md_comm_worst_status(comm, good ? MD_OK : md_errors_status(errors), errors) == MD_OK) {
+        s->record.analysis = md_analysis_create(s->record.config, &s->record.plan);
         MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
         s->record.resume.reported = is_root && resumed && recalled == MD_OK && md_continue_is_reported(&s->record);
         md_comm_broadcast(comm, &s->record.resume.reported, sizeof s->record.resume.reported);

@@ -14,6 +14,7 @@
 #include "integrate/verlet.h"
 #include "output/schedule.h"
 #include "parallel/comm.h"
+#include "report/curves.h"
 #include "report/neighbors.h"
 #include "report/provenance.h"
 #include "report/report.h"
@@ -30,6 +31,7 @@ void md_simulation_destroy(MdSimulation *s) {
     md_free(s->all_types);
     if (s->record.table) fclose(s->record.table);
     md_history_free(&s->record.history);
+    md_analysis_destroy(s->record.analysis);
     md_system_plan_free(&s->record.plan);
     md_files_free(&s->record.files);
     md_sensors_close(s->record.sensors);
@@ -91,6 +93,11 @@ static MdStatus put_output(MdSimulation *s, int64_t step) {
     return due ? md_pipeline_put(s->pipeline, step, due, s->thermostat.heat, s->record.errors) : MD_OK;
 }
 
+/* The samples that are due, before a thermostat or the output of the step touches anything. */
+static MdStatus observe(MdSimulation *s, int64_t step) {
+    return md_analysis_observe(s->record.analysis, s->record.ops, s->context, step);
+}
+
 /* judge: md_verify_forces or md_verify_motion. */
 static MdStatus verify(MdSimulation *s, int64_t step,
                        MdStatus (*judge)(MdVerification *, const MdBackendOps *, void *, const MdSystem *,
@@ -146,6 +153,7 @@ static MdStatus set_up(MdSimulation *s) {
     /* A resumed run may still be refused; then the old log and report do not change. */
     if (s->resumed) status = agree(s, md_checkpoint_load(s->resumed, r, s->system, s->context));
     md_thermostat_weigh(&s->thermostat, s->system);
+    md_analysis_weigh(r->analysis, s->system);
     if (status == MD_OK)
         status = md_thermostat_check_motion(&s->thermostat, r->ops, s->context, r->step, r->deck, r->errors);
     if (status == MD_OK) md_provenance_compose(r);
@@ -204,6 +212,7 @@ static MdStatus advance(MdSimulation *s) {
     if (status == MD_OK) status = adapt_call(s, n_steps, start_s);
     status = sync_loop(s, status);
     if (status == MD_OK && has_fault(s)) status = MD_ERROR_PHYSICS;
+    if (status == MD_OK) status = observe(s, step);
     if (status != MD_OK) return status;
     /* Output comes first, or it would show the target. After an error of it the state may be kept (rescue): scaled, too. */
     const MdStatus written = agree(s, put_output(s, step));
@@ -233,6 +242,7 @@ static void note_frames(MdSimulation *s) {
 static MdStatus write_restart(MdSimulation *s) {
     MdResume *resume = &s->record.resume;
     MdStatus status = s->record.ops->finish(s->context);
+    if (status == MD_OK) status = md_analysis_collect(s->record.analysis, s->record.ops, s->context);
     if (status != MD_OK) return status;
     if (has_fault(s)) return MD_ERROR_PHYSICS;
     const double save_s = md_clock_s();
@@ -251,6 +261,8 @@ static MdStatus write_restart(MdSimulation *s) {
     return status;
 }
 
+static MdStatus write_curves(MdSimulation *s) { return agree(s, is_root(s) ? md_report_curves(&s->record) : MD_OK); }
+
 /* Commits the output first, so that a restart file never knows of a frame that is not there. */
 static MdStatus checkpoint(MdSimulation *s) {
     MdResume *resume = &s->record.resume;
@@ -258,6 +270,7 @@ static MdStatus checkpoint(MdSimulation *s) {
     MdStatus status = agree(s, md_pipeline_commit(s->pipeline, s->record.errors));
     note_frames(s);
     if (status == MD_OK) status = write_restart(s);
+    if (status == MD_OK) status = write_curves(s);
     const double seconds = md_clock_s() - start_s;
     resume->seconds += seconds;
     if (status == MD_OK && seconds > resume->longest_seconds) {
@@ -285,6 +298,7 @@ static MdStatus run_loop(MdSimulation *s) {
     /* The restart file of the stopped run exists. */
     MdStatus status = s->resumed ? MD_OK : agree(s, put_output(s, 0)), drained = drain(s);
     if (status == MD_OK) status = drained;
+    if (status == MD_OK && !s->resumed) status = observe(s, 0);
     MdStatistics before;
     s->record.ops->statistics(s->context, &before);
     (void)md_pipeline_take_statistics(s->pipeline); /* of the set-up before the loop */
@@ -300,6 +314,7 @@ static MdStatus run_loop(MdSimulation *s) {
         md_progress_update(s->progress, s->record.step);
     }
     if (status == MD_OK) status = s->record.ops->finish(s->context);
+    if (status == MD_OK) status = md_analysis_collect(s->record.analysis, s->record.ops, s->context);
     drained = drain(s);
     md_comm_set_patience(s->record.comm, UNEVEN * config->parallel_timeout);
     if (status == MD_OK) status = drained;
@@ -408,6 +423,7 @@ static MdStatus run_phases(MdSimulation *s) {
         status = run_loop(s);
         if (status == MD_ERROR_OUTPUT) rescue(s);
     }
+    if (status == MD_OK) status = write_curves(s);
     MdStatus saved = MD_OK;
     if (status == MD_OK && (s->record.resume.stopped || s->record.config->restart_every != 0 || s->resumed))
         saved = checkpoint(s);

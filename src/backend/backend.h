@@ -18,6 +18,7 @@
 #include "base/trace.h"
 #include "deck/deck.h"
 #include "physics/noise.h"
+#include "physics/observe.h"
 #include "physics/thermo.h"
 #include "system/system.h"
 
@@ -64,6 +65,14 @@ typedef struct MdFault {
 /* Quantities of a frame, as bits. */
 enum { MD_FRAME_POSITION = 1, MD_FRAME_VELOCITY = 2, MD_FRAME_FORCE = 4, MD_FRAME_IMAGE = 8 };
 
+/* A sample of an analysis, of the present state. Bits of quantities: 1 << MD_OBSERVE_... (physics/observe.h). */
+typedef struct MdObservation {
+    unsigned quantities, origins; /* the present state becomes the origin of the latter first */
+    int row;                      /* of the rows of sums, which are kept until `observed` takes them */
+} MdObservation;
+
+enum { MD_OBSERVED_ROWS = 1024 }; /* of samples of every tenth step of a million atoms an H200 takes a second to fill them */
+
 /* The result of a request in its slot of the ring (ring.h). */
 typedef struct MdOutput {
     bool arrived;  /* false: a fault came before, and nothing ever will */
@@ -105,7 +114,7 @@ typedef struct MdCompilation {
     bool is_written;        /* it takes what is compiled */
 } MdCompilation;
 
-enum { MD_MAX_STAGES = 12, MD_MAX_KERNELS = 64, MD_MAX_CHOICES = 24 };
+enum { MD_MAX_STAGES = 14, MD_MAX_KERNELS = 64, MD_MAX_CHOICES = 24 };
 
 /* The choice for an `auto`. */
 typedef struct MdChoice {
@@ -212,6 +221,12 @@ typedef struct MdBackendOps {
      * minimisation. In double precision. The list stays as it is: the caller knows when it must be built again (rebuild). Invalidates
      * the forces until compute_forces, if move is not 0. */
     MdStatus (*descend)(void *context, double keep, double push, double move, double most);
+    /* Issues a sample of the state after the last step that was made; each row once between two calls of observed. The
+     * deck asks for its quantities (section analysis). The state keeps its bits. Does not wait for the device. */
+    MdStatus (*observe)(void *context, const MdObservation *observation);
+    /* The sums over all atoms of the first rows, sums [n_rows][MD_OBSERVE_N][types], the same bits on any number of ranks for the same
+     * state; quantities that a row has no sample of are 0. Waits for the device. Collective. */
+    MdStatus (*observed)(void *context, int n_rows, double *sums);
     /* Particles by id, into host memory; of several processes each gets those of its block of ids (md_comm_block_begin), and numbers
      * that are NaN for an id that no process has. Waits for the device. Collective. */
     MdStatus (*gather)(void *context, MdFrame *frame);

@@ -45,6 +45,11 @@ MdSums md_ranks_sums(const MdComm *comm, const MdSumParts *own) {
     return sums;
 }
 
+void md_ranks_split_sums(const MdComm *comm, MdSplitSum *own, int n, double *values) {
+    md_comm_add_doubles(comm, (double *)own, n * MD_SPLIT_PARTS);
+    for (int k = 0; k < n; k++) values[k] = md_split_value(&own[k]);
+}
+
 void md_ranks_add_counters(const MdComm *comm, MdCounters *counters) {
     _Static_assert(sizeof(MdCounters) == 8 * sizeof(int64_t), "only integers");
     int64_t *each = &counters->force_pairs_tested;

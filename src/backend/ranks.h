@@ -15,6 +15,9 @@ MdStatus md_ranks_resolve_grid(MdConfig *config, const MdComm *comm, const MdDom
  * for any grid. own: of this rank. */
 MdSums md_ranks_sums(const MdComm *comm, const MdSumParts *own);
 
+/* The values of n sums in parts of whole quanta, of all ranks: the same bits for any grid. own: of this rank; is overwritten. */
+void md_ranks_split_sums(const MdComm *comm, MdSplitSum *own, int n, double *values);
+
 void md_ranks_add_counters(const MdComm *comm, MdCounters *counters); /* uncounted figures are so on all ranks */
 
 /* Collective. Of all ranks, from those of one with n_own atoms: entries, neighbours, late and overflowing lists. */

@@ -25,6 +25,8 @@ struct MdState {
     int64_t step; /* that the state belongs to */
     /* loading: fixed columns of the rows of this process, with numbers as in MdSystem; NULL for others */
     const void *fixed[MD_N_COLUMNS];
+    bool
+        begins_anew[MD_N_COLUMNS]; /* loading: the file does not have the column, or an earlier use of it; it is zero */
     const char *path; /* loading: the file, for md_range_check of counts and indices */
     MdErrors *errors;
     /* Begins a section of so many rows of this process, or finds it: an error when it is not there or of another size. n_rows =

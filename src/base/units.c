@@ -20,6 +20,9 @@ static const struct {
     [MD_PRESSURE_2] = {{"epsilon/sigma^2", " eV/angstrom^2"}, "eV Angstrom-2"},
     [MD_PRESSURE_3] = {{"epsilon/sigma^3", " bar"}, "bar"},
     [MD_KELVIN] = {{"K", " K"}, "K"},
+    [MD_AREA] = {{"sigma^2", " angstrom^2"}, "Angstrom2"},
+    [MD_VELOCITY_SQ] = {{"sigma^2/tau^2", " angstrom^2/ps^2"}, "Angstrom2 ps-2"},
+    [MD_DIFFUSION] = {{"sigma^2/tau", " angstrom^2/ps"}, "Angstrom2 ps-1"},
 };
 
 const char *md_unit_style(MdUnits units) { return units == MD_STYLE_METAL ? "metal" : "lj"; }
@@ -38,7 +41,9 @@ double md_unit_factor(MdUnits units, MdQuantity quantity) {
     switch (quantity) {
     case MD_TIME: return time_ps;
     case MD_VELOCITY:
+    case MD_DIFFUSION:
     case MD_MOMENTUM: return 1 / time_ps;
+    case MD_VELOCITY_SQ: return 1 / (time_ps * time_ps);
     case MD_TEMPERATURE:
     case MD_KELVIN: return md_electronvolt / md_boltzmann;
     case MD_PRESSURE_3: return 1e25 * md_electronvolt; /* 1e30 angstrom^3 a m^3, 1e5 Pa a bar */

@@ -24,6 +24,9 @@ typedef enum MdQuantity {
     MD_PRESSURE_2,
     MD_PRESSURE_3,
     MD_KELVIN, /* an energy, given as a temperature */
+    MD_AREA,   /* a mean square displacement */
+    MD_VELOCITY_SQ,
+    MD_DIFFUSION,
     MD_N_QUANTITIES
 } MdQuantity;
 

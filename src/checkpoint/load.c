@@ -209,6 +209,37 @@ static MdStatus read_sessions(MdCheckpoint *c, MdRecord *r) {
     return status;
 }
 
+/* Whether the file has sums of the same samples: those are read. */
+static bool has_sums(MdCheckpoint *c, const MdAnalysisPart *part, MdStatus *status) {
+    if (md_restart_bytes(c->file, part->section) != part->bytes) return false;
+    char *read = md_alloc(part->bytes, 1, "analysis");
+    *status = read_section(c, part->section, read, part->bytes);
+    const bool same = *status == MD_OK && memcmp(read, part->state, part->head_bytes) == 0;
+    if (same) memcpy(part->state, read, part->bytes);
+    md_free(read);
+    return same;
+}
+
+/* Other sums than those of the file begin after its step. */
+static MdStatus read_analysis(MdCheckpoint *c, MdRecord *r) {
+    MdAnalysisPart parts[MD_ANALYSIS_PARTS];
+    const int n = md_analysis_parts(r->analysis, parts);
+    MdStatus status = MD_OK;
+    for (int k = 0; k < n && status == MD_OK; k++) {
+        const MdAnalysisPart *part = &parts[k];
+        if (has_sums(c, part, &status) || status != MD_OK) continue;
+        r->resume.begins_anew[part->column] = true;
+        if (part->from > r->step) continue;
+        status = md_fail(
+            r->errors, MD_ERROR_INPUT,
+            "%s: %s: %s, of step %lld, has no sums that could go on with this interval, first step (%s) and number "
+            "of lags: take those of the run before, or begin anew with %s above %lld",
+            md_deck_origin(r->deck, part->every), md_option_name(part->every), c->path, (long long)r->step,
+            md_option_name(part->origin), md_option_name(part->origin), (long long)r->step);
+    }
+    return status;
+}
+
 static void judge_bits(const MdCheckpoint *c, MdRecord *r) {
     MdResume *resume = &r->resume;
     char *switches = md_bits_switches(r), *origin = md_bits_origin(r);
@@ -245,6 +276,7 @@ MdStatus md_checkpoint_recall(MdCheckpoint *c, MdRecord *r) {
     MdStatus status = read_checks(c, r);
     if (status == MD_OK) status = read_history(c, r);
     if (status == MD_OK) status = read_sessions(c, r);
+    if (status == MD_OK) status = read_analysis(c, r);
     const MdConfig *before = md_deck_config(md_deck_before(r->deck));
     resume->n_missing = count_missing(r, before->output_frames_every, resume->n_frames);
     resume->n_xyz_missing = count_missing(r, before->output_xyz_every, resume->n_xyz_frames);
@@ -290,7 +322,10 @@ static Loading begin_loading(MdCheckpoint *c, const MdRecord *r, const MdSystem 
                               .move = load_move},
                     .file = c->file,
                     .system = system};
-    for (int k = 0; k < MD_N_COLUMNS; k++) from.state.fixed[k] = c->fixed[k];
+    for (int k = 0; k < MD_N_COLUMNS; k++) {
+        from.state.fixed[k] = c->fixed[k];
+        from.state.begins_anew[k] = r->resume.begins_anew[k];
+    }
     return from;
 }
 
@@ -305,7 +340,7 @@ MdStatus md_checkpoint_check(MdCheckpoint *c, const MdRecord *r, double *kinetic
     Loading from = begin_loading(c, r, system);
     MdStatus status = MD_OK;
     for (int k = 0; k < MD_N_COLUMNS && status == MD_OK; k++)
-        if (md_columns[k].traits & MD_COLUMN_SAVED)
+        if (md_columns[k].traits & MD_COLUMN_SAVED && md_column_is_there(k, r->config) && !r->resume.begins_anew[k])
             status = md_checkpoint_find_rows(c->file, system, md_columns[k].name,
                                              md_column_bytes(k, r->config->run_precision));
     if (status == MD_OK && r->resume.same_list && !r->no_gpu)

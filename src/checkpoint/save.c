@@ -137,11 +137,18 @@ static void put_sessions(MdRestart *file, const MdRecord *r) {
     md_restart_write(file, &now, sizeof now);
 }
 
+static void put_analysis(MdRestart *file, const MdAnalysis *analysis) {
+    MdAnalysisPart parts[MD_ANALYSIS_PARTS];
+    const int n = md_analysis_parts(analysis, parts);
+    for (int k = 0; k < n; k++) put(file, parts[k].section, parts[k].state, parts[k].bytes);
+}
+
 /* Besides the columns, the position at the last rebuild, which backends keep in either precision. */
 uint64_t md_checkpoint_bytes(const MdRecord *r) {
     const int precision = r->config->run_precision;
     uint64_t bytes = 3 * md_number_bytes(MD_NUMBER_STATE, precision);
     for (int k = 0; k < MD_N_COLUMNS; k++) {
+        if (!md_column_is_there(k, r->config)) continue;
         if (md_columns[k].traits & MD_COLUMN_SAVED) bytes += md_column_bytes(k, precision);
         if (md_columns[k].traits & MD_COLUMN_FIXED) bytes += md_system_column_bytes(k);
     }
@@ -160,6 +167,7 @@ static void put_head(MdRestart *file, const MdRecord *r, const MdSystem *system,
     put(file, "checks", &r->verification, MD_VERIFICATION_SAVED_BYTES);
     put_history(file, r);
     put_sessions(file, r);
+    put_analysis(file, r->analysis);
     free(switches);
     free(origin);
 }

@@ -36,6 +36,7 @@ static int64_t first_around(const MdCpuContext *c, double density) {
     X(crosses, c->kernel == MD_KERNEL_LIST ? c->atom_room / MD_CPU_SLICE : 0, 1, "slice marks")                        \
     X(block_order, c->atom_room / MD_CPU_BLOCK, word, "order of blocks")                                               \
     X(partial, c->atom_room / MD_CPU_BLOCK, sizeof *c->partial, "sums of blocks")                                      \
+    X(observed, count_samples(c), sizeof *c->observed, "samples")                                                      \
     X(cell_start, c->cell_room, word, "cells")
 #define REBUILD_ARRAYS(X)                                                                                              \
     X(candidate[0], c->kernel == MD_KERNEL_LIST ? c->n_places : 0, step, "positions by cell")                          \
@@ -44,7 +45,8 @@ static int64_t first_around(const MdCpuContext *c, double density) {
     X(cell, c->n_places, word, "cells of atoms")                                                                       \
     X(slot_of, c->n_places, word, "slots of atoms")                                                                    \
     X(scratch_word, c->n_places, word, "scratch")                                                                      \
-    X(scratch_double, c->state_double ? c->n_places : 0, sizeof(double), "scratch")                                    \
+    X(scratch_double, c->state_double || c->is_there[MD_COLUMN_msd_origin] ? c->n_places : 0, sizeof(double),          \
+      "scratch")                                                                                                       \
     X(rank, count_ranked(c), word, "order of cells")                                                                   \
     X(ranked, count_ranked(c), sizeof(MdCpuRanked), "order of cells")
 #define ALL_ARRAYS(X)                                                                                                  \
@@ -57,22 +59,29 @@ static int64_t first_around(const MdCpuContext *c, double density) {
 #define TAKE(array, count, size, what)    c->array = md_cpu_take(c, count, size, what);
 #define RELEASE(array, count, size, what) c->array = md_cpu_release(c, c->array, count, size);
 
+static int64_t count_samples(const MdCpuContext *c) {
+    const bool is_asked = c->is_there[MD_COLUMN_msd_origin] || c->is_there[MD_COLUMN_vacf_origin];
+    return is_asked ? (int64_t)MD_OBSERVED_ROWS * MD_OBSERVE_N * c->potential.n_types : 0;
+}
+
 static int64_t count_ranked(const MdCpuContext *c) {
     return c->sort == MD_SORT_MORTON || c->sort == MD_SORT_HILBERT ? c->cell_room : 0;
 }
 
 /* made: the arrays that are refilled after each list; with memory.allocation = per-call they live within a step. Else the others. */
-static bool is_of(int array, bool made) { return ((md_cpu_column(array)->traits & MD_COLUMN_MADE) != 0) == made; }
+static bool is_of(const MdCpuContext *c, int array, bool made) {
+    return md_cpu_is_there(c, array) && ((md_cpu_column(array)->traits & MD_COLUMN_MADE) != 0) == made;
+}
 
 static void take_columns(MdCpuContext *c, bool made) {
     for (int k = 0; k < MD_CPU_N_ARRAYS; k++)
-        if (is_of(k, made))
+        if (is_of(c, k, made))
             c->arrays[k] = md_cpu_take(c, c->n_places, md_cpu_number_bytes(c, k), md_cpu_column(k)->what);
 }
 
 static void release_columns(MdCpuContext *c, bool made) {
     for (int k = 0; k < MD_CPU_N_ARRAYS; k++)
-        if (is_of(k, made)) c->arrays[k] = md_cpu_release(c, c->arrays[k], c->n_places, md_cpu_number_bytes(c, k));
+        if (is_of(c, k, made)) c->arrays[k] = md_cpu_release(c, c->arrays[k], c->n_places, md_cpu_number_bytes(c, k));
 }
 
 void md_cpu_take_forces(MdCpuContext *c) { take_columns(c, true); }

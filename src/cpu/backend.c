@@ -15,13 +15,13 @@
 #include "cpu/context.h"
 #include "physics/predict.h"
 
-static const char *const stage_names[MD_CPU_N_STAGES] = {"sort",   "neighbor", "force", "integrate",
-                                                         "reduce", "gather",   "halo",  "migrate"};
+static const char *const stage_names[MD_CPU_N_STAGES] = {"sort",   "neighbor", "force", "integrate", "reduce",
+                                                         "gather", "observe",  "halo",  "migrate"};
 
 static const MdTraceKind stage_kinds[MD_CPU_N_STAGES] = {
     [MD_CPU_SORT] = MD_TRACE_LIST,       [MD_CPU_NEIGHBOR] = MD_TRACE_LIST, [MD_CPU_FORCE] = MD_TRACE_STEPS,
     [MD_CPU_INTEGRATE] = MD_TRACE_STEPS, [MD_CPU_REDUCE] = MD_TRACE_GATHER, [MD_CPU_GATHER] = MD_TRACE_GATHER,
-    [MD_CPU_HALO] = MD_TRACE_STEPS,      [MD_CPU_MIGRATE] = MD_TRACE_LIST};
+    [MD_CPU_OBSERVE] = MD_TRACE_GATHER,  [MD_CPU_HALO] = MD_TRACE_STEPS,    [MD_CPU_MIGRATE] = MD_TRACE_LIST};
 
 /* Time of a stage beside its calls. */
 static void add_time(MdCpuContext *c, int stage, double start_s) {
@@ -422,6 +422,21 @@ static MdStatus output_begin(void *context, const MdOutputRequest *request) {
     return MD_OK;
 }
 
+static MdStatus observe(void *context, const MdObservation *observation) {
+    MdCpuContext *c = context;
+    finish_kick(c);
+    const double start_s = md_clock_s();
+    md_cpu_observe(c, observation);
+    end_stage(c, MD_CPU_OBSERVE, start_s);
+    return MD_OK;
+}
+
+static MdStatus observed(void *context, int n_rows, double *sums) {
+    MdCpuContext *c = context;
+    md_ranks_split_sums(c->comm, c->observed, n_rows * MD_OBSERVE_N * c->potential.n_types, sums);
+    return MD_OK;
+}
+
 static MdStatus count(void *context, MdCounters *counters) {
     MdCpuContext *c = context;
     finish_kick(c);
@@ -493,6 +508,8 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .scale_velocities = scale_velocities,
                                      .collide = collide,
                                      .descend = descend,
+                                     .observe = observe,
+                                     .observed = observed,
                                      .gather = gather,
                                      .output_estimate = md_cpu_output_estimate,
                                      .output_create = md_cpu_output_create,

@@ -11,18 +11,22 @@ int md_cpu_first_array(int column) {
     return array;
 }
 
-const MdColumn *md_cpu_column(int array) {
+static int column_of(int array) {
     int k = 0;
     for (; array >= columns[k].components; k++) array -= columns[k].components;
-    return &columns[k];
+    return k;
 }
+
+const MdColumn *md_cpu_column(int array) { return &columns[column_of(array)]; }
+
+bool md_cpu_is_there(const MdCpuContext *c, int array) { return c->is_there[column_of(array)]; }
 
 size_t md_cpu_number_bytes(const MdCpuContext *c, int array) {
     return md_number_bytes(md_cpu_column(array)->number, c->precision);
 }
 
 bool md_cpu_moves(const MdCpuContext *c, int array) {
-    return !(md_cpu_column(array)->traits & MD_COLUMN_MADE) || c->moves_forces;
+    return md_cpu_is_there(c, array) && (!(md_cpu_column(array)->traits & MD_COLUMN_MADE) || c->moves_forces);
 }
 
 /* --- rows ----------------------------------------------------------------------------------------------------------- */
@@ -42,7 +46,7 @@ MdCpuRow md_cpu_row_of_atom(const MdCpuContext *c) {
 MdCpuRow md_cpu_row_of_copy(const MdCpuContext *c) {
     MdCpuRow row = {0};
     for (int k = 0; k < MD_CPU_N_ARRAYS; k++)
-        if (md_cpu_column(k)->traits & MD_COLUMN_HALO) add_array(c, &row, k);
+        if (md_cpu_is_there(c, k) && md_cpu_column(k)->traits & MD_COLUMN_HALO) add_array(c, &row, k);
     return row;
 }
 

@@ -75,6 +75,7 @@ void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_all, in
     c->precision = config->run_precision;
     c->state_double = c->precision != MD_PRECISION_SINGLE;
     c->pair_double = c->precision == MD_PRECISION_DOUBLE;
+    for (int k = 0; k < MD_CPU_N_COLUMNS; k++) c->is_there[k] = k >= MD_N_COLUMNS || md_column_is_there(k, config);
     c->timestep = config->run_timestep;
     c->cutoff = potential->cutoff_max;
     c->skin = config->neighbor_skin;

@@ -76,6 +76,7 @@ enum {
     MD_CPU_INTEGRATE,
     MD_CPU_REDUCE,
     MD_CPU_GATHER,
+    MD_CPU_OBSERVE,
     MD_CPU_HALO, /* of several ranks: positions of the halo, and atoms that go to another rank */
     MD_CPU_MIGRATE,
     MD_CPU_N_STAGES
@@ -89,14 +90,16 @@ typedef void MdCpuForces(struct MdCpuContext *c, bool with_energy, int64_t begin
 /* The columns of this backend. */
 #define MD_CPU_COLUMNS(COLUMN)                                                                                         \
     MD_COLUMNS(COLUMN)                                                                                                 \
-    COLUMN(built_at, STATE, 3, "positions of the last build", 0, PACKED) /* see physics/predict.h */
+    COLUMN(built_at, STATE, 3, "positions of the last build", 0, PACKED, ALWAYS) /* see physics/predict.h */
 #define MD_CPU_WORD                                                int32_t
 #define MD_CPU_STATE                                               void /* float or double */
 #define MD_CPU_PAIR                                                void
+#define MD_CPU_DOUBLE                                              double
 #define MD_CPU_ARRAYS_1(name)                                      *name
 #define MD_CPU_ARRAYS_3(name)                                      *name[3]
-#define MD_CPU_FIELD(name, number, components, what, traits, cuda) MD_CPU_##number MD_CPU_ARRAYS_##components(name);
-#define MD_CPU_COUNT(name, number, components, what, traits, cuda) +(components)
+#define MD_CPU_FIELD(name, number, components, what, traits, cuda, when)                                               \
+    MD_CPU_##number MD_CPU_ARRAYS_##components(name);
+#define MD_CPU_COUNT(name, number, components, what, traits, cuda, when) +(components)
 
 enum { MD_CPU_N_COLUMNS = MD_N_COLUMNS + 1, MD_CPU_N_ARRAYS = 0 MD_CPU_COLUMNS(MD_CPU_COUNT) };
 
@@ -161,6 +164,7 @@ typedef struct MdCpuContext {
     void *place;
     void *scratch_double; /* one array each, for reordering */
     void *scratch_word;
+    bool is_there[MD_CPU_N_COLUMNS]; /* the column; else its arrays are NULL */
     bool moves_forces; /* while atoms are sorted: they are of use afterwards */
     bool kick_waits;   /* the second half kick of the last step is left to the pass of the next one: launch.fuse */
 
@@ -195,6 +199,7 @@ typedef struct MdCpuContext {
     MdCpuPartial *partial; /* by block */
     int64_t n_blocks;
     MdSumParts pair_sums; /* those of the last forces with energy */
+    MdSplitSum *observed; /* [MD_OBSERVED_ROWS][MD_OBSERVE_N][types] samples; NULL: the deck asks for none */
     MdFault fault;
     bool halted; /* some rank has a fault: agreed, so that all end at the same step */
     MdCpuHalo halo;
@@ -258,6 +263,7 @@ static inline int64_t md_cpu_cells_limit(int64_t n_atoms) {
 size_t md_cpu_number_bytes(const MdCpuContext *c, int array);
 const MdColumn *md_cpu_column(int array);
 int md_cpu_first_array(int column);
+bool md_cpu_is_there(const MdCpuContext *c, int array);
 /* Whether it goes where its atom goes. */
 bool md_cpu_moves(const MdCpuContext *c, int array);
 /* Arrays whose entries stand side by side in a row that is sent. */
@@ -359,6 +365,9 @@ MdStatus md_cpu_output_settle(void *context);
 MdStatus md_cpu_save(MdCpuContext *c, MdState *state);
 MdStatus md_cpu_load(MdCpuContext *c, MdState *state);
 MdStatus md_cpu_check_list(const MdConfig *config, const MdSystemPlan *plan, MdState *state);
+
+/* observe.c: a sample of the own atoms, with velocities of the whole step. */
+void md_cpu_observe(MdCpuContext *c, const MdObservation *observation);
 
 /* count.c */
 void md_cpu_count(MdCpuContext *c, MdCounters *counters);

@@ -21,7 +21,7 @@ double md_cpu_density(const MdSystem *system) {
 }
 
 void md_cpu_copy_particles(MdCpuContext *c, const MdSystem *system) {
-#define FILL(name, number, components, what, traits, cuda) md_cpu_fill_column(c, MD_COLUMN_##name, system->name);
+#define FILL(name, number, components, what, traits, cuda, when) md_cpu_fill_column(c, MD_COLUMN_##name, system->name);
     MD_SYSTEM_COLUMNS(FILL)
 #undef FILL
     for (int64_t i = 0; i < c->n_atoms; i++) c->id[i] = (int32_t)(system->first + i);

@@ -24,6 +24,7 @@ static MdStatus move_particles(MdCpuContext *c, MdState *state) {
     for (int k = 0; k < MD_N_COLUMNS && status == MD_OK; k++) {
         const MdColumn *column = &md_columns[k];
         const int first = md_cpu_first_array(k);
+        if (!c->is_there[k] || (state->loading && state->begins_anew[k])) continue;
         if (column->traits & MD_COLUMN_FIXED && state->loading) md_cpu_fill_column(c, k, state->fixed[k]);
         if (column->traits & MD_COLUMN_SAVED)
             status = md_state_arrays(state, column->name, &c->arrays[first], column->components, c->n_atoms,

@@ -203,6 +203,17 @@ static MdStatus descend(void *context, double keep, double push, double move, do
     return status;
 }
 
+static MdStatus observe(void *context, const MdObservation *observation) {
+    cuda_steps_observe(context, observation);
+    return MD_OK;
+}
+
+static MdStatus observed(void *context, int n_rows, double *sums) {
+    MdStatus status = cuda_steps_finish(context);
+    if (status == MD_OK) cuda_observe_take(context, n_rows, sums);
+    return status;
+}
+
 static MdStatus gather(void *context, MdFrame *frame) {
     MdStatus status = cuda_steps_finish(context);
     if (status == MD_OK) cuda_gather_frame(context, frame);
@@ -319,6 +330,8 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .scale_velocities = scale_velocities,
                                       .collide = collide,
                                       .descend = descend,
+                                      .observe = observe,
+                                      .observed = observed,
                                       .gather = gather,
                                       .output_estimate = output_estimate,
                                       .output_create = cuda_output_create,

@@ -16,8 +16,9 @@ typedef struct Need {
 
 #define NEED(option, other, values)                                                                                    \
     { MD_OPTION_##option, MD_OPTION_##other, (values), MD_OPTION_##other }
-#define NEED_FRAMES(option)                                                                                            \
-    { MD_OPTION_##option, MD_OPTION_output_frames_every, ABOVE_ZERO, MD_OPTION_output_xyz_every }
+#define NEED_EITHER(option, other, also)                                                                               \
+    { MD_OPTION_##option, MD_OPTION_##other, ABOVE_ZERO, MD_OPTION_##also }
+#define NEED_FRAMES(option) NEED_EITHER(option, output_frames_every, output_xyz_every)
 #define BIT(value) (1u << (value))
 #define LATTICES                                                                                                       \
     (BIT(MD_START_SQUARE) | BIT(MD_START_HEXAGONAL) | BIT(MD_START_SC) | BIT(MD_START_BCC) | BIT(MD_START_FCC))
@@ -110,6 +111,9 @@ static const Need needs[] = {
     NEED(output_commit_frames, output_frames_every, ABOVE_ZERO),
     NEED(output_commit_seconds, output_frames_every, ABOVE_ZERO),
     NEED(report_neighbors, force_kernel, ROWS | BIT(MD_KERNEL_BRICK)),
+    NEED_EITHER(analysis_msd_from, analysis_msd_every, analysis_vacf_every),
+    NEED(analysis_msd_lags, analysis_msd_every, ABOVE_ZERO),
+    NEED(analysis_vacf_lags, analysis_vacf_every, ABOVE_ZERO),
 };
 enum { N_NEEDS = sizeof needs / sizeof *needs };
 
@@ -230,12 +234,29 @@ static void check_relaxation(const MdDeck *deck, MdErrors *errors) {
     free(found);
 }
 
+/* An analysis with windows needs two samples at least. */
+static void check_windows(const MdDeck *deck, int every, int64_t steps, MdErrors *errors) {
+    const MdConfig *c = &deck->config;
+    const int from = MD_OPTION_analysis_msd_from;
+    if (steps == 0 || deck->doubtful[every] || deck->doubtful[from] || deck->doubtful[MD_OPTION_run_steps]) return;
+    if (c->analysis_msd_from + steps <= c->run_steps) return;
+    md_fail(
+        errors, MD_ERROR_INPUT,
+        "%s: %s: read %lld, but from %s = %lld (%s) on the run has no second sample: run.steps is %lld (%s); allowed: "
+        "0 (none), or a sum of both up to run.steps",
+        md_deck_origin(deck, every), md_option_name(every), (long long)steps, md_option_name(from),
+        (long long)c->analysis_msd_from, md_deck_origin(deck, from), (long long)c->run_steps,
+        md_deck_origin(deck, MD_OPTION_run_steps));
+}
+
 void md_deck_check(MdDeck *deck, MdErrors *errors) {
     for (int k = 0; k < N_NEEDS; k++) check_need(deck, &needs[k], errors);
     check_images(deck, errors);
     check_registers(deck, errors);
     check_grid(deck, errors);
     check_relaxation(deck, errors);
+    check_windows(deck, MD_OPTION_analysis_msd_every, deck->config.analysis_msd_every, errors);
+    check_windows(deck, MD_OPTION_analysis_vacf_every, deck->config.analysis_vacf_every, errors);
     int n_targets = deck->config.ensemble_target.n;
     if (n_targets > 2)
         md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read %d values; allowed: one, or two for a ramp",

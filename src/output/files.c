@@ -85,6 +85,8 @@ static void name_files(const MdConfig *config, const Output outputs[N_FILES], Md
     files->log = outputs[LOG].path ? md_copy_text(outputs[LOG].path) : NULL;
     files->csv = outputs[CSV].path ? md_copy_text(outputs[CSV].path) : NULL;
     files->xyz = outputs[XYZ].path && config->output_xyz_every > 0 ? md_copy_text(outputs[XYZ].path) : NULL;
+    files->msd = outputs[MSD].path && config->analysis_msd_every > 0 ? md_copy_text(outputs[MSD].path) : NULL;
+    files->vacf = outputs[VACF].path && config->analysis_vacf_every > 0 ? md_copy_text(outputs[VACF].path) : NULL;
     files->neighbors = outputs[NEIGHBORS].path ? md_copy_text(outputs[NEIGHBORS].path) : NULL;
     files->restart = outputs[RESTART].path ? md_copy_text(outputs[RESTART].path) : NULL;
     files->trace = outputs[TRACE].path ? md_copy_text(outputs[TRACE].path) : NULL;
@@ -202,7 +204,7 @@ static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *err
 static MdStatus remove_old(const Output outputs[N_FILES], const MdFiles *files, MdErrors *errors) {
     for (int k = 0; k < N_FILES; k++) {
         const bool stale = k == RESTART || k == PREVIOUS || k == JSON || (k == LOG && files->use.resumed) ||
-                           (k == H5 && !files->h5) || (k == XYZ && !files->xyz);
+                           (k == H5 && !files->h5) || (k == XYZ && !files->xyz) || k == MSD || k == VACF;
         if (stale && exists(outputs[k].path) && unlink(outputs[k].path) != 0)
             return md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be removed: %s", outputs[k].path, strerror(errno));
     }
@@ -281,6 +283,8 @@ void md_files_free(MdFiles *files) {
     free(files->log);
     free(files->csv);
     free(files->xyz);
+    free(files->msd);
+    free(files->vacf);
     free(files->neighbors);
     free(files->restart);
     free(files->trace);

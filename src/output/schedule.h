@@ -36,6 +36,14 @@ static inline bool md_schedule_stays(int64_t every_before, int64_t every, int64_
     return every_before == 0 || step % every_before == 0 || md_schedule_due(every, step, last_step);
 }
 
+/* Samples of an analysis: every `every` steps from `from` on, never for every = 0. And the first after `step`; INT64_MAX: none. */
+static inline bool md_schedule_samples(int64_t every, int64_t from, int64_t step) {
+    return every > 0 && step >= from && (step - from) % every == 0;
+}
+static inline int64_t md_schedule_next_sample(int64_t every, int64_t from, int64_t step) {
+    return every == 0 ? INT64_MAX : step < from ? from : step + every - (step - from) % every;
+}
+
 /* All output that is due at a step. */
 static inline unsigned md_schedule_mask(const MdConfig *config, int64_t step) {
     const struct {
@@ -50,12 +58,16 @@ static inline unsigned md_schedule_mask(const MdConfig *config, int64_t step) {
     return mask;
 }
 
-/* The first step after `step` at which anything is due; at the latest the last one. */
+/* The first step after `step` at which output or an analysis is due; at the latest the last one. */
 static inline int64_t md_schedule_next(const MdConfig *config, int64_t step) {
     const int64_t every[] = {config->output_thermo_every, config->output_frames_every, config->output_velocities_every,
                              config->output_forces_every, config->output_images_every, config->output_xyz_every,
                              config->restart_every};
+    const int64_t samples[] = {md_schedule_next_sample(config->analysis_msd_every, config->analysis_msd_from, step),
+                               md_schedule_next_sample(config->analysis_vacf_every, config->analysis_msd_from, step)};
     int64_t next = config->run_steps;
+    for (size_t k = 0; k < sizeof samples / sizeof *samples; k++)
+        if (samples[k] < next) next = samples[k];
     for (size_t k = 0; k < sizeof every / sizeof *every; k++)
         if (every[k] > 0 && (step / every[k] + 1) * every[k] < next) next = (step / every[k] + 1) * every[k];
     return next;

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "analysis/analysis.h"
 #include "backend/backend.h"
 #include "base/log.h"
 #include "integrate/minimize.h"
@@ -36,6 +37,7 @@ typedef struct MdResume {
     MdTrajectoryContinued continued;  /* the changes to these files */
     bool list_verified;               /* the list was made for the verification: a run that goes on has another */
     bool same_list;                   /* backend and switches are those of before: the list goes on as it was */
+    bool begins_anew[MD_N_COLUMNS];   /* of an analysis whose sums are not those of the restart file */
     char *difference;                 /* why bits are not as if it had never stopped, from malloc; NULL: they are */
     const char *stopped;              /* the cause of an early end: SIGTERM, ...; NULL: none */
     bool reported;                    /* the report of all its steps is there, and stays unless something fails now */
@@ -88,6 +90,7 @@ typedef struct MdRecord {
     MdVerification verification;
     MdTail tail;                 /* of the system, once it is made */
     MdMinimization minimization; /* of run.minimize; zeros: none in this process */
+    MdAnalysis *analysis;        /* its sums, in all processes */
     int64_t step;                /* the last one completed */
     bool files_ready;            /* existing files are moved, the log is open: the report may write */
     double setup_seconds, loop_seconds, verify_seconds;

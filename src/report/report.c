@@ -18,6 +18,7 @@
 #include "report/advice.h"
 #include "report/averages.h"
 #include "report/continued.h"
+#include "report/curves.h"
 #include "report/figures.h"
 #include "report/places.h"
 #include "report/provenance.h"
@@ -329,9 +330,9 @@ void md_report_head(MdRecord *r) {
     log_minimization(r);
     md_log(r->log, "output   ");
     const bool is_kept = r->config->restart_every != 0 || r->resume.from; /* a restart file, at the end at the latest */
-    const char *files[] = {r->files.h5,  r->files.xyz, r->files.json,
-                           r->files.csv, r->files.log, is_kept ? r->files.restart : NULL};
-    for (int k = 0; k < 6; k++)
+    const char *files[] = {r->files.h5,  r->files.xyz,  r->files.json, r->files.csv,
+                           r->files.msd, r->files.vacf, r->files.log,  is_kept ? r->files.restart : NULL};
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++)
         if (files[k]) md_log(r->log, " %s", files[k]);
     md_log(r->log, "\n");
     if (r->resume.from) {
@@ -490,6 +491,7 @@ void md_report_run(MdRecord *r, MdStatus status) {
     md_figures_complete(&r->statistics, r->ops, r->config, r->asked, r->comm != NULL);
     if (r->step > r->resume.from_step) md_timings_log(r);
     log_averages(r);
+    md_curves_log(r);
     log_verification(r);
     log_stop(r, status);
     for (int k = 0; k < md_errors_count(r->errors); k++)

@@ -12,6 +12,7 @@
 #include "report/advice.h"
 #include "report/averages.h"
 #include "report/continued.h"
+#include "report/curves.h"
 #include "report/figures.h"
 #include "report/overlap.h"
 #include "report/provenance.h"
@@ -54,6 +55,7 @@ static void write_units(MdJson *json, const MdRecord *r) {
     }
     md_json_text(json, "energy_per_atom", energy);
     md_json_text(json, "potential_energy_per_atom_before", energy);
+    md_json_text(json, "diffusion", md_config_unit(c, MD_DIFFUSION));
     md_json_text(json, "largest_force", md_config_unit(c, MD_FORCE));
     md_json_text(json, "largest_force_before", md_config_unit(c, MD_FORCE));
     md_json_text(json, "energy_drift_per_atom_step", energy);
@@ -368,6 +370,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     write_units(json, r);
     write_last_row(json, r);
     write_averages(json, r);
+    md_curves_json(json, r);
     write_tail(json, r);
     write_minimization(json, r);
     write_time_step(json, r);

@@ -19,7 +19,7 @@ MdSystem *md_system_allocate(const MdSystemPlan *plan, const double mass[MD_MAX_
     system->box = plan->box;
     system->potential = plan->potential;
     memcpy(system->mass, mass, sizeof system->mass);
-#define ALLOCATE(name, number, components, what, traits, cuda)                                                         \
+#define ALLOCATE(name, number, components, what, traits, cuda, when)                                                   \
     system->name = md_alloc((components)*n, sizeof *system->name, what);
     MD_SYSTEM_COLUMNS(ALLOCATE)
 #undef ALLOCATE
@@ -28,7 +28,7 @@ MdSystem *md_system_allocate(const MdSystemPlan *plan, const double mass[MD_MAX_
 
 void md_system_destroy(MdSystem *system) {
     if (!system) return;
-#define FREE(name, number, components, what, traits, cuda) md_free(system->name);
+#define FREE(name, number, components, what, traits, cuda, when) md_free(system->name);
     MD_SYSTEM_COLUMNS(FREE)
 #undef FREE
     md_free(system);
@@ -40,7 +40,7 @@ size_t md_system_column_bytes(int column) {
 }
 
 void *md_system_column(const MdSystem *system, int column) {
-#define RETURN(name, number, components, what, traits, cuda)                                                           \
+#define RETURN(name, number, components, what, traits, cuda, when)                                                     \
     case MD_COLUMN_##name: return system->name;
     switch (column) {
         MD_SYSTEM_COLUMNS(RETURN)

@@ -30,7 +30,8 @@ typedef struct MdPotential {
 #define MD_SYSTEM_WORD                                                int32_t
 #define MD_SYSTEM_STATE                                               double
 #define MD_SYSTEM_PAIR                                                double
-#define MD_SYSTEM_FIELD(name, number, components, what, traits, cuda) MD_SYSTEM_##number *name;
+#define MD_SYSTEM_DOUBLE                                                    double
+#define MD_SYSTEM_FIELD(name, number, components, what, traits, cuda, when) MD_SYSTEM_##number *name;
 
 typedef struct MdSystem {
     int64_t n_atoms;      /* of all processes */
@@ -102,7 +103,7 @@ void *md_system_collect(const MdSystem *system, const void *own, size_t row_byte
  * all particles: the positions of start = random (24 bytes, with several processes, and 16 to 20 of its search), the rows of
  * start = file (28 and more), and one byte of each where types are shuffled. */
 static inline uint64_t md_system_bytes(const MdSystemPlan *plan) {
-#define MD_SYSTEM_BYTES(name, number, components, what, traits, cuda) +(components) * sizeof(MD_SYSTEM_##number)
+#define MD_SYSTEM_BYTES(name, number, components, what, traits, cuda, when) +(components) * sizeof(MD_SYSTEM_##number)
     return (uint64_t)md_comm_block_size(plan->comm, plan->n_atoms) * (0 MD_SYSTEM_COLUMNS(MD_SYSTEM_BYTES));
 #undef MD_SYSTEM_BYTES
 }

@@ -70,8 +70,8 @@ MdBathChange md_bath_andersen(const MdBathCall *call) {
 """
 
 # Each atom gets numbers that its id says.
-COLUMNS = ('COLUMN(charge, PAIR, 1, "charges", MD_COLUMN_SAVED | MD_COLUMN_HALO, ARRAY)',
-           'COLUMN(label, WORD, 1, "labels", MD_COLUMN_SAVED, ARRAY)', 'COLUMN(dipole, STATE, 3, "dipoles", MD_COLUMN_SAVED, ARRAY)')
+COLUMNS = ('COLUMN(charge, PAIR, 1, "charges", MD_COLUMN_SAVED | MD_COLUMN_HALO, ARRAY, ALWAYS)',
+           'COLUMN(label, WORD, 1, "labels", MD_COLUMN_SAVED, ARRAY, ALWAYS)', 'COLUMN(dipole, STATE, 3, "dipoles", MD_COLUMN_SAVED, ARRAY, ALWAYS)')
 ALLOCATED = "#undef ALLOCATE\n"
 FILL = """    for (int64_t i = 0; i < system->n_own; i++) {
         const int64_t id = system->first + i;

@@ -40,6 +40,12 @@ static bool acts_on_list(const CudaContext *context, int64_t step) {
     return !context->facts.checks_on_device && cuda_neighbor_acts(context, step + context->step_offset);
 }
 
+/* Whether a sample is taken at the end of a step, which so ends a batch. Known of steps that are issued again; the first time the steps
+ * that were asked for end there. */
+static bool is_observed(const CudaContext *context, int64_t step) {
+    return is_known(context, step) && context->journal[step % CUDA_JOURNAL_STEPS].has_observation;
+}
+
 /* Whether a step can be issued in one batch with the one before it. */
 static bool may_follow(const CudaContext *context, int64_t step) {
     return !wants_energy(context, step) && !acts_on_list(context, step);
@@ -128,8 +134,17 @@ static CudaBatch find_batch(const CudaContext *context) {
                                    : context->kick_open && may_follow(context, first);
     if (!context->facts.batches || !begins) return (CudaBatch){0};
     int64_t n = 1;
-    while (n <= CUDA_GRAPH_STEPS && first + n <= context->last_step && may_follow(context, first + n)) n++;
-    return cuda_batch_plan(context, first, n, is_drifted, first + n <= context->last_step);
+    while (n <= CUDA_GRAPH_STEPS && first + n <= context->last_step && !is_observed(context, first + n - 1) &&
+           may_follow(context, first + n))
+        n++;
+    return cuda_batch_plan(context, first, n, is_drifted,
+                           first + n <= context->last_step && !is_observed(context, first + n - 1));
+}
+
+/* The sample at the end of the present step, if there is one. */
+static void observe(CudaContext *context) {
+    if (!context->is_drifted && is_observed(context, context->step))
+        cuda_observe_issue(context, &entry(context, context->step)->observation);
 }
 
 static void issue_batch(CudaContext *context, const CudaBatch *batch) {
@@ -139,6 +154,7 @@ static void issue_batch(CudaContext *context, const CudaBatch *batch) {
     context->kick_open = context->has_forces;
     context->is_drifted = !context->has_forces;
     context->step += context->is_drifted;
+    observe(context);
 }
 
 /* The list of a step whose drift is done; false: the device has stopped before, or that failed. */
@@ -165,6 +181,7 @@ static void end_step(CudaContext *context) {
     cuda_force_compute(context, now->wants_energy);
     context->is_drifted = false;
     context->kick_open = true;
+    observe(context);
     if (!now->has_output) return;
     close_kick(context);
     cuda_output_issue(context, &now->output);
@@ -214,6 +231,7 @@ static MdStatus settle(CudaContext *context) {
         if (status == MD_OK) wait_to_know(context);
     } while (status == MD_OK && needs_list(context));
     entry(context, context->step)->has_output = false; /* it never has to be issued again */
+    entry(context, context->step)->has_observation = false;
     return status;
 }
 
@@ -264,6 +282,14 @@ MdStatus cuda_steps_finish(CudaContext *context) {
     const MdStatus status = cuda_steps_settle(context);
     if (status == MD_OK) close_kick(context);
     return status;
+}
+
+void cuda_steps_observe(CudaContext *context, const MdObservation *observation) {
+    CudaJournalStep *now = entry(context, context->step);
+    if (!is_known(context, context->step)) return; /* after a fault, which ends the run */
+    now->has_observation = true;
+    now->observation = *observation;
+    observe(context);
 }
 
 MdStatus cuda_steps_output_settle(void *opaque) {

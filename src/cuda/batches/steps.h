@@ -13,6 +13,8 @@ void cuda_steps_integrate(CudaContext *context);
 MdStatus cuda_steps_finish(CudaContext *context);
 /* As finish, without the second half kick of the last step. A fault ends the motion, and then nothing more is done. */
 MdStatus cuda_steps_settle(CudaContext *context);
+/* A sample at the end of the step, and again if the device has stopped before it. */
+void cuda_steps_observe(CudaContext *context, const MdObservation *observation);
 /* Output at the end of the step, and again if the device has stopped before it. */
 MdStatus cuda_steps_output_begin(void *context, const MdOutputRequest *request);
 MdStatus cuda_steps_output_settle(void *context);

@@ -29,6 +29,7 @@ typedef enum CudaStage {
     CUDA_REDUCE,
     CUDA_GATHER,
     CUDA_STEP, /* batches of steps: graphs, the resident kernel */
+    CUDA_OBSERVE,
     CUDA_HALO, /* of several processes, as the following */
     CUDA_MIGRATE,
     CUDA_N_STAGES
@@ -91,6 +92,7 @@ typedef enum CudaStage {
     X(step, pass, "launch.fuse=step launch.persistent=off launch.passes=kernels")                                      \
     X(step, queue, "launch.fuse=step launch.persistent=off launch.passes=queue")                                       \
     X(step, bring_back, "launch.fuse=step launch.persistent=off launch.passes=queue neighbor.rebuild=device-check")    \
+    X(observe, motion, "")                                                                                             \
     X(halo, border, "")                                                                                                \
     X(halo, arrive, "")                                                                                                \
     X(halo, sum, "")                                                                                                   \
@@ -169,6 +171,8 @@ typedef struct CudaJournalStep {
     bool wants_energy;
     bool has_output; /* at its end, after the second half kick, which so does not wait for the next step */
     MdOutputRequest output;
+    bool has_observation; /* at its end, before the output; the half kick waits */
+    MdObservation observation;
     int64_t calls[CUDA_N_STAGES]; /* of the timers, before its forces */
 } CudaJournalStep;
 

@@ -18,6 +18,8 @@ typedef struct CudaFacts {
     int sum_parts;        /* of a sum over atoms: with reduce.accumulate = reproducible MD_SPLIT_PARTS, else 1 */
     int pair_sums, atom_sums; /* sums over pairs, and over atoms */
 
+    bool observes;        /* an analysis takes samples */
+
     /* the list */
     bool halves;       /* neighbor.list = half */
     bool has_matrices; /* neighbor.distances = matrix */

@@ -42,7 +42,7 @@ typedef struct CudaParticles {
     uint32_t *low;        /* [n], mixed precision: the word of the bits that position lacks; NULL with vec4 */
     CudaTag *tag;
     unsigned long long texture[3]; /* texture objects over position, with memory.load = texture; not in spare */
-#define ARRAY_COLUMN(name, number, components) void *name; /* [n][components] */
+#define ARRAY_COLUMN(name, number, components, when) void *name; /* [n][components]; NULL: not there */
     MD_COLUMNS(MD_ARRAY_COLUMN)
 #undef ARRAY_COLUMN
 } CudaParticles;
@@ -385,6 +385,7 @@ typedef struct CudaArguments {
     int64_t n_force_items;        /* threads of a force kernel; of bricks: bricks, a block each */
     int32_t *place_of_id;         /* [n_atoms] where a particle is in memory; unless output.pack = naive */
     CudaDomain domain;            /* of several processes */
+    double *observed;             /* samples of an analysis: [MD_OBSERVED_ROWS][MD_OBSERVE_N][types][MD_SPLIT_PARTS] */
 
     /* of one call; n is the first of these (stages/graph.c) */
     int32_t n;             /* how many: cells of a scan, partial sums */
@@ -403,6 +404,9 @@ typedef struct CudaArguments {
     void *out; /* sort_rank_few: counts of the next sort */
     CudaRowHead *row;
     int64_t row_step; /* that goes into it */
+    uint32_t observe,
+        origins; /* quantities of a sample, and those that have their origin here: bits by MD_OBSERVE_... */
+    int32_t observed_row;
     MdCollisions collisions;
 } CudaArguments;
 

@@ -246,6 +246,9 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         {"MD_HELD_SOURCES", target->held_sources},
         {"MD_DOMAIN", md_config_has_domains(target->config)},
         {"MD_HAS_TENSOR", target->config->analysis_pressure == MD_PRESSURE_TENSOR},
+        {"MD_ALL_BITS", md_split_bits(target->n_all)},
+        {"MD_HAS_MSD", target->config->analysis_msd_every > 0},
+        {"MD_HAS_VACF", target->config->analysis_vacf_every > 0},
         {"MD_SUM_BITS",
          target->config->reduce_accumulate == MD_ACCUMULATE_REPRODUCIBLE ? md_split_bits(target->n_all) : 0},
     };

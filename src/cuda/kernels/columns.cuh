@@ -8,6 +8,20 @@
 typedef int32_t ColumnWORD;
 typedef State ColumnSTATE;
 typedef Pair ColumnPAIR;
+typedef double ColumnDOUBLE;
+
+/* What is there for a column, by its word for when: nothing, or all. */
+#define MD_COLUMN_ALWAYS(...) __VA_ARGS__
+#if MD_HAS_MSD
+#define MD_COLUMN_MSD(...) __VA_ARGS__
+#else
+#define MD_COLUMN_MSD(...)
+#endif
+#if MD_HAS_VACF
+#define MD_COLUMN_VACF(...) __VA_ARGS__
+#else
+#define MD_COLUMN_VACF(...)
+#endif
 
 template <class Number, int components> struct ColumnEntry {
     uint32_t word[components * sizeof(Number) / sizeof(uint32_t)];
@@ -15,20 +29,20 @@ template <class Number, int components> struct ColumnEntry {
 
 /* A base class, as without such columns it takes no memory. */
 struct ColumnEntries {
-#define ARRAY_COLUMN(name, number, components) ColumnEntry<Column##number, components> name;
+#define ARRAY_COLUMN(name, number, components, when) MD_COLUMN_##when(ColumnEntry<Column##number, components> name;)
     MD_COLUMNS(MD_ARRAY_COLUMN)
 #undef ARRAY_COLUMN
 };
 
-#define ARRAY_COLUMN(name, number, components) +sizeof(ColumnEntry<Column##number, components>)
+#define ARRAY_COLUMN(name, number, components, when) MD_COLUMN_##when(+sizeof(ColumnEntry<Column##number, components>))
 constexpr size_t column_bytes = 0 MD_COLUMNS(MD_ARRAY_COLUMN);
 #undef ARRAY_COLUMN
 
 __device__ inline ColumnEntries load_columns(const CudaParticles &from, int64_t i) {
     ColumnEntries entries = {};
     (void)from, (void)i;
-#define ARRAY_COLUMN(name, number, components)                                                                         \
-    entries.name = ((const ColumnEntry<Column##number, components> *)from.name)[i];
+#define ARRAY_COLUMN(name, number, components, when)                                                                   \
+    MD_COLUMN_##when(entries.name = ((const ColumnEntry<Column##number, components> *)from.name)[i];)
     MD_COLUMNS(MD_ARRAY_COLUMN)
 #undef ARRAY_COLUMN
     return entries;
@@ -36,7 +50,8 @@ __device__ inline ColumnEntries load_columns(const CudaParticles &from, int64_t 
 
 __device__ inline void store_columns(const CudaParticles &to, int64_t i, const ColumnEntries &entries) {
     (void)to, (void)i, (void)entries;
-#define ARRAY_COLUMN(name, number, components) ((ColumnEntry<Column##number, components> *)to.name)[i] = entries.name;
+#define ARRAY_COLUMN(name, number, components, when)                                                                   \
+    MD_COLUMN_##when(((ColumnEntry<Column##number, components> *)to.name)[i] = entries.name;)
     MD_COLUMNS(MD_ARRAY_COLUMN)
 #undef ARRAY_COLUMN
 }

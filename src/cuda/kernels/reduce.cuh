@@ -73,16 +73,17 @@ __device__ inline void add(Compensated &sum, double value) {
 }
 
 /* As md_split_add, by constants, and so that no kernel merges an addition with a product that comes before it. */
-__device__ inline void add(MdSplitSum &sum, double value) {
-    constexpr int terms = MD_SUM_BITS + MD_SPLIT_TERMS_OF_ATOM;
-    constexpr double shift[MD_SPLIT_PARTS] = {md_split_shift(terms, MD_SPLIT_SIZE, 0),
-                                              md_split_shift(terms, MD_SPLIT_SIZE, 1),
-                                              md_split_shift(terms, MD_SPLIT_SIZE, 2)};
+template <int TERMS, int SIZE> __device__ inline void add_split(MdSplitSum &sum, double value) {
+    constexpr double shift[MD_SPLIT_PARTS] = {md_split_shift(TERMS, SIZE, 0), md_split_shift(TERMS, SIZE, 1),
+                                              md_split_shift(TERMS, SIZE, 2)};
     for (int k = 0; k < MD_SPLIT_PARTS; k++) {
         const double part = __dsub_rn(__dadd_rn(value, shift[k]), shift[k]);
         sum.part[k] += part;
         value = __dsub_rn(value, part);
     }
+}
+__device__ inline void add(MdSplitSum &sum, double value) {
+    add_split<MD_SUM_BITS + MD_SPLIT_TERMS_OF_ATOM, MD_SPLIT_SIZE>(sum, value);
 }
 
 /* Where each pair was counted twice. Exact. */

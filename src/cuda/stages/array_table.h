@@ -32,6 +32,11 @@ static inline size_t cuda_vector_width(const CudaContext *context) {
     return widths[context->config.memory_layout];
 }
 
+/* Sums of a sample of an analysis. */
+static inline size_t cuda_row_sums(const CudaContext *context) {
+    return MD_OBSERVE_N * (size_t)context->potential.n_types;
+}
+
 static inline size_t cuda_array_bytes(const CudaArray *array) { return array->count * array->size; }
 
 /* --- arrays.c --- */

@@ -80,22 +80,13 @@ static void add_positions(CudaContext *context, CudaArrays *arrays) {
     if (!forces_are_second(context)) add_vectors(context, arrays, CUDA_FORCES, &now->force, n, size, "forces");
 }
 
-int cuda_columns(CudaParticles *p, CudaColumn columns[MD_N_COLUMNS]) {
-    int n = 0;
-    (void)p, (void)columns;
-#define ARRAY_COLUMN(name, number, components) columns[n++] = (CudaColumn){MD_COLUMN_##name, &p->name};
-    MD_COLUMNS(MD_ARRAY_COLUMN)
-#undef ARRAY_COLUMN
-    return n;
-}
-
 /* Arrays that a reordering writes to another copy, which is then the one in use. */
 static void add_carried(const CudaContext *context, CudaArrays *arrays, CudaGroup group, CudaParticles *p) {
     const size_t n = (size_t)context->room;
     add_vectors(context, arrays, group, &p->velocity, n, context->facts.pair_size, "velocities");
     cuda_array_add(arrays, group, &p->tag, n, sizeof(CudaTag), "images and ids");
     CudaColumn columns[MD_N_COLUMNS];
-    const int n_columns = cuda_columns(p, columns);
+    const int n_columns = cuda_columns(context, p, columns);
     for (int k = 0; k < n_columns; k++)
         cuda_array_add(arrays, group, columns[k].array, n,
                        md_column_bytes(columns[k].column, context->config.run_precision),
@@ -232,6 +223,8 @@ void cuda_arrays_list(CudaContext *context, CudaArrays *arrays) {
     }
     if (context->config.output_pack != MD_PACK_NAIVE && !context->comm)
         cuda_array_keep(arrays, &a->place_of_id, n, sizeof(int32_t), "slots by id");
+    if (context->facts.observes)
+        cuda_array_keep(arrays, &a->observed, MD_OBSERVED_ROWS * cuda_row_sums(context), sizeof(MdSplitSum), "samples");
     cuda_array_keep(arrays, &a->counters, CUDA_N_COUNTS, sizeof(unsigned long long), "counters");
     cuda_array_keep(arrays, &a->barrier, 2 * CUDA_BARRIER_STRIDE, sizeof *a->barrier, "barrier");
     cuda_array_keep(arrays, &a->status, 1, sizeof(CudaDeviceStatus), "measures");

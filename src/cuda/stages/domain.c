@@ -24,9 +24,12 @@ static double likely_halo(const CudaContext *context, double n) {
 }
 
 size_t cuda_domain_row_bytes(const CudaContext *context) {
-#define ARRAY_COLUMN(name, number, components) +md_column_bytes(MD_COLUMN_##name, context->config.run_precision)
-    return CUDA_ATOM_ROW_BYTES(context->facts.pair_size, 0 MD_COLUMNS(MD_ARRAY_COLUMN));
-#undef ARRAY_COLUMN
+    CudaParticles particles;
+    CudaColumn columns[MD_N_COLUMNS];
+    size_t bytes = 0;
+    for (int k = cuda_columns(context, &particles, columns) - 1; k >= 0; k--)
+        bytes += md_column_bytes(columns[k].column, context->config.run_precision);
+    return CUDA_ATOM_ROW_BYTES(context->facts.pair_size, bytes);
 }
 
 void cuda_domain_configure(CudaContext *context, MdComm *comm) {

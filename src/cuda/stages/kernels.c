@@ -13,14 +13,14 @@
 #include "cuda/device/cache.h"
 #include "cuda/device/compile.h"
 
-const char *const cuda_stage_names[CUDA_N_STAGES] = {"sort",   "neighbor", "force", "integrate", "reduce",
-                                                     "gather", "step",     "halo",  "migrate"};
+const char *const cuda_stage_names[CUDA_N_STAGES] = {"sort",   "neighbor", "force",   "integrate", "reduce",
+                                                     "gather", "step",     "observe", "halo",      "migrate"};
 /* Below src/, without .cu. */
 static const char *unit_file(const MdConfig *config, int unit) {
     static const char *const files[CUDA_N_UNITS] = {
-        "cuda/kernels/sort",         "cuda/kernels/neighbor", "cuda/kernels/force",
-        "cuda/kernels/integrate",    "cuda/kernels/reduce",   "cuda/kernels/gather",
-        "cuda/kernels/batches/step", "cuda/kernels/halo",     "cuda/kernels/migrate"};
+        "cuda/kernels/sort",   "cuda/kernels/neighbor", "cuda/kernels/force",        "cuda/kernels/integrate",
+        "cuda/kernels/reduce", "cuda/kernels/gather",   "cuda/kernels/batches/step", "cuda/kernels/observe",
+        "cuda/kernels/halo",   "cuda/kernels/migrate"};
     return unit == CUDA_NEIGHBOR && config->force_kernel == MD_KERNEL_BRICK ? "cuda/kernels/bricks/list" : files[unit];
 }
 
@@ -160,6 +160,7 @@ static bool is_of_unit(const MdConfig *config, int id, int unit) {
     const bool of_domains =
         unit == CUDA_HALO || unit == CUDA_MIGRATE || id == CUDA_K_gather_ids || id == CUDA_K_gather_joined;
     return cuda_kernel_unit((CudaKernelId)id) == unit && (!of_domains || md_config_has_domains(config)) &&
+           (unit != CUDA_OBSERVE || cuda_facts(config).observes) &&
            md_condition_holds(kernel_table[id].condition, config);
 }
 
@@ -297,8 +298,8 @@ MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors) {
 
 /* The units of a context, each in a separate thread: to compile one takes up to two seconds. Those that take longest begin
  * first, so that with few processors the last to begin is short. */
-static const int longest_first[CUDA_N_UNITS] = {CUDA_STEP,   CUDA_NEIGHBOR, CUDA_SORT,      CUDA_FORCE, CUDA_HALO,
-                                                CUDA_GATHER, CUDA_MIGRATE,  CUDA_INTEGRATE, CUDA_REDUCE};
+static const int longest_first[CUDA_N_UNITS] = {CUDA_STEP,   CUDA_NEIGHBOR, CUDA_SORT,      CUDA_FORCE,   CUDA_HALO,
+                                                CUDA_GATHER, CUDA_MIGRATE,  CUDA_INTEGRATE, CUDA_OBSERVE, CUDA_REDUCE};
 
 typedef struct Creation {
     CudaContext *context;

@@ -118,6 +118,11 @@ static void clear_queue(CudaContext *context) {
     CUDA_CHECK(cudaMemsetAsync(queue->done, 0, (size_t)context->max_steps * sizeof *queue->done, context->stream));
 }
 
+void cuda_memory_clear_samples(CudaContext *context) {
+    const size_t n = MD_OBSERVED_ROWS * cuda_row_sums(context);
+    CUDA_CHECK(cudaMemsetAsync(context->arguments.observed, 0, n * sizeof(MdSplitSum), context->stream));
+}
+
 MdStatus cuda_memory_allocate(CudaContext *context) {
     CudaArrays arrays;
     cuda_arrays_plan(context);
@@ -144,6 +149,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     if (context->cell_counts)
         CUDA_CHECK(cudaMemsetAsync(context->cell_counts, 0, ((size_t)context->max_cells + 1) * sizeof(int32_t),
                                    context->stream));
+    if (a->observed) cuda_memory_clear_samples(context);
     if (a->queue.done) clear_queue(context);
     if (a->queue.check) clear_check(context);
     cuda_force_zero(context); /* nothing has acted yet */

@@ -38,11 +38,13 @@ int64_t cuda_force_most_blocks(const CudaContext *context) {
     return cuda_blocks(cuda_force_items(context), 32);
 }
 
-int cuda_reduce_blocks(const CudaContext *context) {
-    int64_t blocks = cuda_blocks(context->room, context->kernels[CUDA_K_reduce_sums].block_size);
+int cuda_sum_blocks(const CudaContext *context, CudaKernelId id) {
+    int64_t blocks = cuda_blocks(context->room, context->kernels[id].block_size);
     bool one = context->config.reduce_per_thread == MD_PER_THREAD_ONE;
     return one || blocks < CUDA_MAX_SUM_BLOCKS ? (int)blocks : CUDA_MAX_SUM_BLOCKS;
 }
+
+int cuda_reduce_blocks(const CudaContext *context) { return cuda_sum_blocks(context, CUDA_K_reduce_sums); }
 
 int64_t cuda_reduce_most_blocks(const CudaContext *context) {
     int64_t blocks = cuda_blocks(context->room, 32);
@@ -62,6 +64,7 @@ size_t cuda_reduce_dynamic_shared(const CudaContext *context, CudaKernelId id, i
     case CUDA_K_step_pass:
     case CUDA_K_reduce_sums:
     case CUDA_K_reduce_finish:
+    case CUDA_K_observe_motion:
     case CUDA_K_reduce_measure: return (size_t)block_size * sizeof(double);
     default: return 0;
     }

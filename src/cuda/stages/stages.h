@@ -62,6 +62,14 @@ void cuda_release(CudaContext *context, void *data); /* NULL: nothing */
 void cuda_pool_keep(const CudaContext *context);     /* the pool keeps freed memory, until it is trimmed */
 void cuda_pool_trim(const CudaContext *context);
 
+/* --- columns.c --- */
+/* The columns of physics/columns.def that are there and have an array each. Returns how many. */
+typedef struct CudaColumn {
+    int column; /* MD_COLUMN_... */
+    void **array;
+} CudaColumn;
+int cuda_columns(const CudaContext *context, CudaParticles *p, CudaColumn columns[MD_N_COLUMNS]);
+
 /* --- memory.c, arrays.c --- */
 enum { CUDA_CHUNK_BYTES = 4 << 20 }; /* large enough for the full rate of the bus, small enough to pin */
 
@@ -94,16 +102,12 @@ MdStatus cuda_memory_grow_atoms(CudaContext *context, int64_t n);
 MdStatus cuda_memory_grow_rows(CudaContext *context, int64_t n);
 size_t cuda_memory_list_bytes(const CudaContext *context); /* of the entries, as long as capacities stay */
 
-/* The columns of physics/columns.def that have an array each. Returns how many. */
-typedef struct CudaColumn {
-    int column; /* MD_COLUMN_... */
-    void **array;
-} CudaColumn;
-int cuda_columns(CudaParticles *p, CudaColumn columns[MD_N_COLUMNS]);
 /* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);
 /* Device to host through the pinned chunks, after all work issued so far; waits. */
 void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes);
+/* No sample has been taken. */
+void cuda_memory_clear_samples(CudaContext *context);
 /* Copies the status of the device to the host; with wait, h_status is valid on return, otherwise after status_copied. */
 void cuda_status_read(CudaContext *context, bool wait);
 /* Lets a device that is stopped go on, where no sort does. */
@@ -166,7 +170,8 @@ int64_t cuda_force_sum_blocks(const CudaContext *context);
  * block. */
 int64_t cuda_force_most_blocks(const CudaContext *context);
 size_t cuda_force_shared_bytes(const CudaContext *context, int block); /* dynamic shared memory of a block */
-int cuda_reduce_blocks(const CudaContext *context);                    /* of a sum over the particles */
+int cuda_sum_blocks(const CudaContext *context, CudaKernelId id);      /* of a kernel that sums over the particles */
+int cuda_reduce_blocks(const CudaContext *context);                    /* of k_reduce_sums */
 int64_t cuda_reduce_most_blocks(const CudaContext *context);           /* at any block size */
 /* Dynamic shared memory that the reductions of a kernel need. */
 size_t cuda_reduce_dynamic_shared(const CudaContext *context, CudaKernelId id, int block_size);
@@ -346,6 +351,12 @@ void cuda_state_import(CudaContext *context, const MdSystem *system);
 MdStatus cuda_state_save(CudaContext *context, MdState *state);
 MdStatus cuda_state_load(CudaContext *context, MdState *state);
 MdStatus cuda_state_check_list(CudaContext *context, MdState *state); /* of a context that is only configured */
+
+/* --- observe.c --- */
+/* A sample of the particles, which are at the end of a step, with the half kick that is still due or without. */
+void cuda_observe_issue(CudaContext *context, const MdObservation *observation);
+/* For `observed` of backend.h, when all steps are done. */
+void cuda_observe_take(CudaContext *context, int n_rows, double *sums);
 
 /* --- texture.c --- */
 void cuda_textures_create(CudaContext *context); /* nothing without memory.load = texture; after the arrays */

@@ -13,7 +13,7 @@
 #include "parallel/rows.h"
 
 /* Those of physics/columns.def that CudaParticles packs are named below; the others go through the table. */
-#define PACKED_COLUMN(name, number, components, what, traits, cuda) PACKED_COLUMN_##cuda
+#define PACKED_COLUMN(name, number, components, what, traits, cuda, when) PACKED_COLUMN_##cuda
 #define PACKED_COLUMN_PACKED                                        +1
 #define PACKED_COLUMN_ARRAY                                         +0
 _Static_assert(MD_COLUMNS(PACKED_COLUMN) == 6, "a packed column that the cuda backend does not know");
@@ -71,7 +71,7 @@ static MdStatus save_raw(CudaContext *context, MdState *state, int which, double
 static MdStatus save_columns(CudaContext *context, MdState *state) {
     const size_t n = (size_t)context->n_own;
     CudaColumn columns[MD_N_COLUMNS];
-    const int n_columns = cuda_columns(&context->arguments.now, columns);
+    const int n_columns = cuda_columns(context, &context->arguments.now, columns);
     MdStatus status = MD_OK;
     for (int k = 0; k < n_columns && status == MD_OK; k++) {
         const MdColumn *column = &md_columns[columns[k].column];
@@ -163,14 +163,14 @@ static void fill_column(CudaContext *context, int column, void *array, const voi
 /* Those that the system gives; the others begin as zero. */
 static void import_columns(CudaContext *context, const MdSystem *system) {
     CudaColumn columns[MD_N_COLUMNS];
-    const int n = cuda_columns(&context->arguments.now, columns);
+    const int n = cuda_columns(context, &context->arguments.now, columns);
     (void)system; /* a table without such columns */
     for (int k = 0; k < n; k++)
         CUDA_CHECK(
             cudaMemsetAsync(*columns[k].array, 0,
                             (size_t)context->n_own * md_column_bytes(columns[k].column, context->config.run_precision),
                             context->stream));
-#define ARRAY_COLUMN(name, number, components)                                                                         \
+#define ARRAY_COLUMN(name, number, components, when)                                                                   \
     fill_column(context, MD_COLUMN_##name, context->arguments.now.name, system->name);
     MD_SYSTEM_COLUMNS(MD_ARRAY_COLUMN)
 #undef ARRAY_COLUMN
@@ -389,12 +389,13 @@ static MdStatus load_tags(Loading *l) {
 
 static MdStatus load_columns(Loading *l) {
     CudaColumn columns[MD_N_COLUMNS];
-    const int n = cuda_columns(&l->context->arguments.now, columns);
+    const int n = cuda_columns(l->context, &l->context->arguments.now, columns);
     MdStatus status = MD_OK;
     for (int k = 0; k < n && status == MD_OK; k++) {
         const int column = columns[k].column;
         const bool is_fixed = md_columns[column].traits & MD_COLUMN_FIXED;
         if (!is_fixed && !(md_columns[column].traits & MD_COLUMN_SAVED)) continue;
+        if (l->state->begins_anew[column]) continue;
         void *rows = is_fixed ? take_fixed(l, column, &status) : read_column(l, column, &status);
         if (status == MD_OK && is_fixed) fill_column(l->context, column, *columns[k].array, rows);
         else if (status == MD_OK)

@@ -29,7 +29,7 @@ enum { CUDA_SAMPLE = 17, WINDOW_LISTS = 8 };
 static const MdTraceKind stage_kinds[CUDA_N_STAGES] = {
     [CUDA_SORT] = MD_TRACE_LIST,       [CUDA_NEIGHBOR] = MD_TRACE_LIST, [CUDA_FORCE] = MD_TRACE_STEPS,
     [CUDA_INTEGRATE] = MD_TRACE_STEPS, [CUDA_REDUCE] = MD_TRACE_GATHER, [CUDA_GATHER] = MD_TRACE_GATHER,
-    [CUDA_STEP] = MD_TRACE_STEPS};
+    [CUDA_STEP] = MD_TRACE_STEPS,      [CUDA_OBSERVE] = MD_TRACE_GATHER};
 
 static void create_spans(CudaContext *context, int n) {
     for (; context->n_spans < n; context->n_spans++) {
@@ -110,7 +110,7 @@ static void end_span(CudaSpan *span, cudaStream_t stream) {
 
 static bool is_sampled(const CudaContext *context, CudaStage stage) {
     return stage == CUDA_SORT || stage == CUDA_NEIGHBOR || stage == CUDA_FORCE || stage == CUDA_INTEGRATE ||
-           (stage == CUDA_STEP && context->config.launch_persistent == MD_PERSISTENT_ON);
+           stage == CUDA_OBSERVE || (stage == CUDA_STEP && context->config.launch_persistent == MD_PERSISTENT_ON);
 }
 
 /* Events that are open enclose lists, and the steps between them. */

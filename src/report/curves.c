@@ -1,0 +1,73 @@
+#include "report/curves.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "analysis/analysis.h"
+#include "deck/units.h"
+
+MdStatus md_report_curves(const MdRecord *r) {
+    const char *const paths[MD_N_WINDOWS] = {[MD_MSD] = r->files.msd, [MD_VACF] = r->files.vacf};
+    MdStatus status = MD_OK;
+    for (int k = 0; k < MD_N_WINDOWS && status == MD_OK; k++) {
+        if (!paths[k]) continue;
+        MdCurves *curves = md_windows_curves(&r->analysis->windows[k], r->config);
+        status = md_curves_write(curves, paths[k], r->errors);
+        md_curves_destroy(curves);
+    }
+    return status;
+}
+
+static const char *const methods[MD_N_WINDOWS] = {
+    [MD_MSD] = "slope of the mean square displacement", [MD_VACF] = "integral of the velocity autocorrelation"};
+
+static void log_kind(MdRecord *r, const MdWindows *w, int kind, const char *method) {
+    const MdMean *d = &w->state->diffusion[kind];
+    const double factor = md_config_factor(r->config, MD_DIFFUSION);
+    const char *unit = md_config_unit_after(r->config, MD_DIFFUSION);
+    char of_type[32] = "", error[48] = "    error not known: it takes two windows";
+    if (kind > 0) snprintf(of_type, sizeof of_type, " of type %d", kind);
+    if (d->n > 1) snprintf(error, sizeof error, " +- %.2g", factor * md_mean_error(d));
+    md_log(r->log, "diffusion%-10s %12.6g%s%s  %s, %lld window%s\n", of_type, factor * md_mean_value(d), error, unit,
+           method, (long long)d->n, d->n == 1 ? "" : "s");
+}
+
+void md_curves_log(MdRecord *r) {
+    bool any = false;
+    for (int k = 0; k < MD_N_WINDOWS; k++) {
+        const MdWindows *w = &r->analysis->windows[k];
+        if (!w->kind) continue;
+        if (!any) md_log(r->log, "\n");
+        any = true;
+        for (int kind = 0; kind < w->state->n_kinds && w->state->diffusion[0].n > 0; kind++)
+            log_kind(r, w, kind, methods[k]);
+        if (w->state->diffusion[0].n == 0)
+            md_log(r->log, "diffusion: no window of %s is whole yet: it has %lld samples, one every %lld steps\n",
+                   w->kind->name, (long long)w->state->n_lags, (long long)w->state->every);
+    }
+}
+
+static void write_windows(MdJson *json, const MdRecord *r, const MdWindows *w) {
+    const double factor = md_config_factor(r->config, MD_DIFFUSION);
+    md_json_begin_object(json, w->kind->name);
+    md_json_int(json, "whole_windows", w->state->diffusion[0].n);
+    md_json_begin_array(json, "diffusion");
+    for (int kind = 0; kind < w->state->n_kinds; kind++) {
+        const MdMean *d = &w->state->diffusion[kind];
+        md_json_begin_object(json, NULL);
+        if (kind > 0) md_json_int(json, "type", kind);
+        md_json_real(json, "mean", factor * md_mean_value(d));
+        md_json_real(json, "error", factor * md_mean_error(d));
+        md_json_end_object(json);
+    }
+    md_json_end_array(json);
+    md_json_end_object(json);
+}
+
+void md_curves_json(MdJson *json, const MdRecord *r) {
+    if (!r->analysis->is_there) return;
+    md_json_begin_object(json, "analysis");
+    for (int k = 0; k < MD_N_WINDOWS; k++)
+        if (r->analysis->windows[k].kind) write_windows(json, r, &r->analysis->windows[k]);
+    md_json_end_object(json);
+}

@@ -1,0 +1,16 @@
+/* The results of the analysis of a run (analysis/analysis.h): files, log and JSON. */
+#ifndef MD_REPORT_CURVES_H
+#define MD_REPORT_CURVES_H
+
+#include "base/json.h"
+#include "report/record.h"
+
+/* NAME.msd.csv and so on, as far as the sums have come. */
+MdStatus md_report_curves(const MdRecord *record);
+
+void md_curves_log(MdRecord *record);
+
+/* The keys of it, into the object that is open. */
+void md_curves_json(MdJson *json, const MdRecord *record);
+
+#endif
