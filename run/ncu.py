@@ -236,6 +236,7 @@ def read_arguments(words=None):
 def main():
     a = read_arguments()
     Budget(None).end_at_signals()
+    os.environ["MDMINI_CALL_STEPS"] = str(a.steps)  # as in a long run: as many steps a launch as the program likes
     record, failed = {"command": sys.argv, "metrics": METRICS, "provenance": None, "rows": []}, []
     with tempfile.TemporaryDirectory(prefix="mdmini-ncu-") as place:
         for name, work in a.work:

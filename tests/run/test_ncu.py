@@ -10,6 +10,7 @@ import program
 from program import Checks
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
+BACKEND = os.environ.get("MDMINI_TEST_BACKENDS", "cpu").split(",")[0]
 sys.path.insert(0, str(SOURCE / "run"))
 import ncu
 
@@ -25,6 +26,8 @@ while words and words[0].startswith("--"):
     name = words.pop(0)
     options[name] = "" if name == "--csv" else words.pop(0)
 code = subprocess.run(words).returncode
+with open("call-steps", "w") as file:
+    file.write(os.environ["MDMINI_CALL_STEPS"])
 metrics = options["--metrics"].split(",")
 with open(options["--log-file"], "w", newline="") as log:
     log.write("==PROF== Connected to process 1\\n")
@@ -53,6 +56,25 @@ def run(folder, *words, what=tuple(ROW), **environment):
                           env={**os.environ, **environment})
     output = Path(folder) / "ncu.json"
     return done, json.loads(output.read_text()) if output.exists() else None
+
+
+def test_call_steps(checks, folder):
+    """All steps are one call, so that kernels of many steps have many. A length that is none is refused."""
+    run(folder, "--steps", "25")
+    checks.that((Path(folder) / "call-steps").read_text() == "25", "ncu.py sets MDMINI_CALL_STEPS")
+    deck = [SOURCE / "inputs/melt.txt", "run.steps=20", "output.existing=overwrite", "output.name=calls"]
+    for text in ("0", "", "x", "1e3", "1000001"):
+        os.environ["MDMINI_CALL_STEPS"] = text
+        done = program.run(*deck, "system.cells=4", "run.backend=cpu", folder=folder)
+        checks.that(done.code == 2 and f"MDMINI_CALL_STEPS: read {text}; allowed: 1 to 1000000" in done.stderr, f"{text!r}: {done.stderr}")
+    os.environ["MDMINI_CALL_STEPS"] = "20"
+    if BACKEND == "cuda":
+        words = ["run.backend=cuda", "system.cells=10", "launch.passes=queue", "neighbor.rebuild=every", "neighbor.every=20",
+                 "neighbor.skin=0.3", "output.thermo_every=20"]
+        report = program.run(*deck, *words, folder=folder).json()
+        launches = [kernel["launches"] for kernel in report["kernels"] if kernel["name"] == "k_step_queue"]
+        checks.that(launches == [1], f"the queue makes 20 steps in {launches} launches")
+    del os.environ["MDMINI_CALL_STEPS"]
 
 
 def test_whole(checks, folder):

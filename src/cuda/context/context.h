@@ -340,7 +340,7 @@ typedef struct CudaContext {
     bool places_stale; /* arguments.place_of_id, which one process has, is of an earlier order of the particles */
     bool has_forces;   /* those of arguments.now.force are of the particles: not between a sort and the next forces */
     int64_t tree_threads; /* for so many threads there is room in arguments.tree */
-    void *staging;        /* [room][3] of 8 bytes */
+    void *staging;        /* [CUDA_STAGED_ROWS, or room][3] of 8 bytes */
     char *h_staging[2];   /* CUDA_CHUNK_BYTES each */
     cudaEvent_t chunk_copied[2];
 

@@ -389,6 +389,8 @@ typedef struct CudaArguments {
 
     /* of one call; n is the first of these (stages/graph.c) */
     int32_t n;             /* how many: cells of a scan, partial sums */
+    int32_t first_row;     /* gather: the rows of `in` and `out` are of these atoms, */
+    int32_t n_rows;        /* so many at most */
     int32_t first_total;   /* that sums go to */
     int32_t raw_quantity;  /* CUDA_RAW_... */
     int32_t buffer;        /* of the two copies of the positions, the one to begin with */

@@ -34,10 +34,10 @@ MD_KERNEL k_gather_places(MD_ARGUMENTS) {
 /* Rows are in the order of memory, and these are their ids. */
 /* Reads tag [n]; writes out [n] int32, the ids. */
 MD_KERNEL k_gather_ids(MD_ARGUMENTS) {
-    const int i = thread_index();
-    if (i < own_atoms(a) && !a.status->stopped) ((int32_t *)a.out)[i] = a.now.tag[i].id;
+    const int i = atom_of_row(a);
+    if (i >= 0 && !a.status->stopped) ((int32_t *)a.out)[thread_index()] = a.now.tag[i].id;
 #if MD_SW_parallel_transport == MD_TRANSPORT_DIRECT /* all ranks are told how many there are */
-    for (int rank = i; rank < a.domain.n_ranks && !a.status->stopped; rank += grid_size())
+    for (int rank = thread_index(); rank < a.domain.n_ranks && !a.status->stopped; rank += grid_size())
         *(volatile int32_t *)&a.domain.peers->mailbox[rank]->n_rows[a.domain.rank] = own_atoms(a);
 #endif
 }
@@ -69,30 +69,32 @@ MD_KERNEL k_gather_joined(MD_ARGUMENTS) {
 #endif
 #endif
 
-/* All of a kernel that gathers: row id of `out` gets the numbers of its particle; numbers(i) gives those of particle i in memory.
- * On a device that has stopped they may never have been written. */
+/* All of a kernel that gathers: row id of `out`, from a.first_row on, gets the numbers of its particle; numbers(i) gives those of particle
+ * i in memory. On a device that has stopped they may never have been written. */
 template <class Out, class Numbers>
 __device__ inline void gather_rows(const CudaArguments &a, Out *out, const Numbers &numbers) {
     if (a.status->stopped) return; /* the whole grid: written by an earlier kernel */
     if constexpr (is_naive) {
         const int i = thread_index();
         if (i >= own_atoms(a)) return;
+        const int at = (has_domain ? i : a.now.tag[i].id) - a.first_row;
+        if (at < 0 || at >= a.n_rows) return;
         const Vec3<Out> x = numbers(i);
-        Out *row = out + 3 * (int64_t)(has_domain ? i : a.now.tag[i].id);
+        Out *row = out + 3 * (int64_t)at;
         row[0] = x.x;
         row[1] = x.y;
         row[2] = x.z;
     } else {
         __shared__ Out s_tile[3 * tile_edge];
-        const int first = (int)blockIdx.x * MD_BLOCK, id = thread_index(), t = (int)threadIdx.x;
-        if (id < own_atoms(a)) {
+        const int first = (int)blockIdx.x * MD_BLOCK, id = atom_of_row(a), t = (int)threadIdx.x;
+        if (id >= 0) {
             const Vec3<Out> x = numbers(has_domain ? id : a.place_of_id[id]);
             s_tile[t] = x.x;
             s_tile[tile_edge + t] = x.y;
             s_tile[2 * tile_edge + t] = x.z;
         }
         __syncthreads(); /* the tile is complete before threads write numbers of other threads */
-        const int n_rows = own_atoms(a) - first < MD_BLOCK ? own_atoms(a) - first : MD_BLOCK;
+        const int n_rows = min(min(own_atoms(a) - a.first_row, a.n_rows) - first, MD_BLOCK);
         for (int k = t; k < 3 * n_rows; k += MD_BLOCK) out[3 * (int64_t)first + k] = s_tile[k % 3 * tile_edge + k / 3];
     }
 }

@@ -46,7 +46,6 @@ void cuda_arrays_set_capacity(CudaContext *context, int64_t count);
 void cuda_arrays_set_room(CudaContext *context, int64_t n);
 void cuda_arrays_list(CudaContext *context,
                       CudaArrays *arrays);    /* all that the switches need, as large as they are now */
-void cuda_arrays_share(CudaContext *context); /* once they are allocated: arrays that share memory with others */
 size_t cuda_arrays_partials(const CudaContext *context); /* most partial sums of a reduction */
 
 /* --- arrays_domain.c: several processes --- */

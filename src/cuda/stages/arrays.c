@@ -26,9 +26,9 @@ void cuda_arrays_set_capacity(CudaContext *context, int64_t count) {
     context->arguments.list.entry_stride = column ? column_stride(context) : 1;
 }
 
-/* Entries of a row at first, to the nearest quad: the neighbours of a uniform system of this density, and for fluctuations twice
+/* Entries of a row at first, to the nearest quad: the neighbours of a uniform system of this density, and for fluctuations 1.65 times
  * the root of their number. In a dense liquid that has a standard deviation of 2.9 about 75 (melt at density 0.8442, range
- * 2.8), of which this is six, half a quad more or less. Rows of a gas, and of a box that is mostly empty, overflow at the first
+ * 2.8), 92 entries are six of these above the mean. Rows of a gas, and of a box that is mostly empty, overflow at the first
  * build, and grow then; few neighbours have room for some more, which takes no memory to speak of. */
 static int64_t initial_capacity(const CudaContext *context) {
     if (context->config.neighbor_capacity != MD_AUTO_INT) return context->config.neighbor_capacity;
@@ -42,7 +42,7 @@ static int64_t initial_capacity(const CudaContext *context) {
             pow(3 * context->range, context->box.dimension) * (double)context->n_all / (volume * CUDA_CLUSTER) + 8;
     /* a half list has half of them, and fluctuates as much */
     if (context->facts.halves) neighbors = 0.5 * neighbors + 8;
-    return (int64_t)fmin(fmax(4 * round((neighbors + 2 * sqrt(neighbors)) / 4), 16), (double)context->n_all);
+    return (int64_t)fmin(fmax(4 * round((neighbors + 1.65 * sqrt(neighbors)) / 4), 16), (double)context->n_all);
 }
 
 /* --- the arrays --- */
@@ -98,7 +98,7 @@ static void add_carried(const CudaContext *context, CudaArrays *arrays, CudaGrou
         cuda_array_add(arrays, group, &p->low, n, sizeof *p->low, "last bits of positions");
 }
 
-size_t cuda_memory_list_bytes(const CudaContext *context) {
+static size_t list_bytes(const CudaContext *context) {
     const CudaList *list = &context->arguments.list;
     const int64_t rows = context->facts.has_bricks ? context->arguments.bricks.slice_capacity * 32
                          : has_columns(context)    ? column_stride(context)
@@ -112,37 +112,45 @@ static bool cells_are_kept(const CudaContext *context) {
     return context->config.force_kernel == MD_KERNEL_CELL || context->facts.has_clusters;
 }
 
-/* Cells are of use during a rebuild and staging between two of them, so that both can have the same memory: of each particle
- * 8 bytes for its key, and 16 for the rest. */
-static bool cells_are_staged(const CudaContext *context) {
-    return context->facts.needs_cells && !cells_are_kept(context) &&
+/* The input of a sort is dead when the search begins, which overwrites the list: so it can be in the memory of the list, keys
+ * (8 bytes each) and arrivals, or keys of few cells, at its beginning, and cell ranks at its end. */
+static bool cells_are_in_list(const CudaContext *context) {
+    return context->facts.needs_cells && context->facts.has_list && !cells_are_kept(context) &&
            context->config.memory_allocation == MD_ALLOCATION_ONCE;
 }
 
-static void stage_cells(CudaContext *context) {
+static size_t places_bytes(const CudaContext *context) { return (size_t)context->room * sizeof(int32_t); }
+
+static size_t entries_bytes(const CudaContext *context) {
+    const size_t list = list_bytes(context), sort = 4 * places_bytes(context);
+    return cells_are_in_list(context) && list < sort ? sort : list;
+}
+
+size_t cuda_arrays_few_keys_bytes(const CudaContext *context) {
+    return entries_bytes(context) - (cells_are_in_list(context) ? places_bytes(context) : 0);
+}
+
+static void share_cells(CudaContext *context) {
     CudaArguments *a = &context->arguments;
-    const size_t n = (size_t)context->room;
-    int32_t *words = (int32_t *)context->staging + 2 * n;
-    a->slot_key = context->staging;
-    a->place = words;
-    a->arrival = words + n;
-    a->slot_atom = words + 2 * n;
-    a->slot_cell = words + 3 * n;
+    char *entries = a->list.entries;
+    a->slot_key = entries;
+    a->arrival = (int32_t *)(entries + 2 * places_bytes(context));
+    a->place = (int32_t *)(entries + entries_bytes(context) - places_bytes(context));
 }
 
 static void add_cells(CudaContext *context, CudaArrays *arrays) {
     CudaArguments *a = &context->arguments;
     const CudaGroup group = cells_are_kept(context) ? CUDA_KEPT : CUDA_REBUILD;
     const size_t n = (size_t)context->room, n_cells = (size_t)context->max_cells;
-    if (!cells_are_staged(context)) {
+    if (!cells_are_in_list(context)) {
         const size_t key = context->facts.sorts_bricks ? sizeof(uint64_t) : sizeof(int32_t);
         cuda_array_add(arrays, group, &a->slot_key, n, key, "keys by cell");
         cuda_array_add(arrays, group, &a->place, n, sizeof(int32_t), "cell ranks of particles");
         cuda_array_add(arrays, group, &a->arrival, n, sizeof(int32_t), "arrivals in cells");
-        if (!context->facts.reorders)
-            cuda_array_add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
-        cuda_array_add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
     }
+    if (!context->facts.reorders)
+        cuda_array_add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
+    cuda_array_add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
     /* kept in any case: a sort finds the zeros that the one before has left, of few cells in the other of two turns */
     cuda_array_keep(arrays, &context->cell_counts, n_cells + 1 + 2 * cuda_sort_few_counts(context), sizeof(int32_t),
                     "counts of cells");
@@ -195,6 +203,11 @@ static void add_scratch(CudaContext *context, CudaArrays *arrays) {
         cuda_array_add(arrays, CUDA_SCRATCH, &a->tree, (size_t)context->tree_threads, sizeof(double), "trees of sums");
 }
 
+/* The second copy of the tags is that of a sort, after which slots by id are found anew. */
+static bool places_are_in_tags(const CudaContext *context) {
+    return context->facts.reorders && context->config.memory_allocation == MD_ALLOCATION_ONCE;
+}
+
 void cuda_arrays_list(CudaContext *context, CudaArrays *arrays) {
     CudaArguments *a = &context->arguments;
     const size_t n = (size_t)context->room, of_pair = context->facts.pair_size;
@@ -221,17 +234,18 @@ void cuda_arrays_list(CudaContext *context, CudaArrays *arrays) {
         cuda_array_keep(arrays, &context->pair_partials.sums, pair_partials(context), sizeof(double), "sums of pairs");
         cuda_array_keep(arrays, &context->atom_partials.sums, atom_partials(context), sizeof(double), "sums of atoms");
     }
-    if (context->config.output_pack != MD_PACK_NAIVE && !context->comm)
+    if (context->config.output_pack != MD_PACK_NAIVE && !context->comm && !places_are_in_tags(context))
         cuda_array_keep(arrays, &a->place_of_id, n, sizeof(int32_t), "slots by id");
     if (context->facts.observes)
         cuda_array_keep(arrays, &a->observed, MD_OBSERVED_ROWS * cuda_row_sums(context), sizeof(MdSplitSum), "samples");
     cuda_array_keep(arrays, &a->counters, CUDA_N_COUNTS, sizeof(unsigned long long), "counters");
     cuda_array_keep(arrays, &a->barrier, 2 * CUDA_BARRIER_STRIDE, sizeof *a->barrier, "barrier");
     cuda_array_keep(arrays, &a->status, 1, sizeof(CudaDeviceStatus), "measures");
-    cuda_array_add(arrays, CUDA_STAGING, &context->staging, 3 * n, sizeof(double), "staging");
+    cuda_array_add(arrays, CUDA_STAGING, &context->staging, (size_t)cuda_staged_rows(context), 3 * sizeof(double),
+                   "staging");
     if (!context->facts.has_list) return;
     cuda_array_keep(arrays, &a->list.counts, n, sizeof(int32_t), "row lengths");
-    cuda_array_keep(arrays, &a->list.entries, cuda_memory_list_bytes(context), 1, "neighbour list");
+    cuda_array_keep(arrays, &a->list.entries, entries_bytes(context), 1, "neighbour list");
 }
 
 static void plan_trees(CudaContext *context) {
@@ -259,6 +273,7 @@ void cuda_arrays_set_room(CudaContext *context, int64_t n) {
 }
 
 void cuda_arrays_share(CudaContext *context) {
-    if (cells_are_staged(context)) stage_cells(context);
+    if (cells_are_in_list(context)) share_cells(context);
+    if (places_are_in_tags(context)) context->arguments.place_of_id = (int32_t *)context->arguments.spare.tag;
     if (forces_are_second(context)) place_forces(context);
 }

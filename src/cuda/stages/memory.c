@@ -189,6 +189,7 @@ static MdStatus resize(CudaContext *context, const CudaArrays *before, bool keep
         CUDA_CHECK(cudaStreamSynchronize(context->stream));
         cuda_release(context, old);
     }
+    if (status == MD_OK) cuda_arrays_share(context);
     return status;
 }
 
@@ -197,9 +198,7 @@ MdStatus cuda_memory_grow_atoms(CudaContext *context, int64_t n) {
     CudaArrays before;
     cuda_arrays_list(context, &before);
     cuda_arrays_set_room(context, n + n / 10);
-    const MdStatus status = resize(context, &before, true);
-    if (status == MD_OK) cuda_arrays_share(context);
-    return status;
+    return resize(context, &before, true);
 }
 
 MdStatus cuda_memory_grow_rows(CudaContext *context, int64_t n) {
@@ -245,27 +244,37 @@ MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_
 
 /* --- the way to the host ------------------------------------------------------------------------------------------- */
 
-static size_t chunk_bytes(size_t bytes, size_t k) {
-    const size_t left = bytes - k * CUDA_CHUNK_BYTES;
-    return left < CUDA_CHUNK_BYTES ? left : CUDA_CHUNK_BYTES;
+static size_t bytes_of_chunk(size_t bytes, size_t chunk_bytes, size_t k) {
+    const size_t left = bytes - k * chunk_bytes;
+    return left < chunk_bytes ? left : chunk_bytes;
 }
 
-void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes) {
-    const size_t n_chunks = (bytes + CUDA_CHUNK_BYTES - 1) / CUDA_CHUNK_BYTES;
+void cuda_memory_download_chunks(CudaContext *context, void *host, size_t bytes, size_t chunk_bytes, CudaChunk *chunk,
+                                 const void *of) {
+    const size_t n_chunks = (bytes + chunk_bytes - 1) / chunk_bytes;
+    md_require(chunk_bytes <= CUDA_CHUNK_BYTES);
     /* One chunk is copied by the device while the host empties the one before. */
     for (size_t k = 0; k <= n_chunks; k++) {
         if (k < n_chunks) {
-            const char *from = (const char *)device + k * CUDA_CHUNK_BYTES;
-            CUDA_CHECK(cudaMemcpyAsync(context->h_staging[k % 2], from, chunk_bytes(bytes, k), cudaMemcpyDefault,
-                                       context->stream));
+            CUDA_CHECK(cudaMemcpyAsync(context->h_staging[k % 2], chunk(context, of, k),
+                                       bytes_of_chunk(bytes, chunk_bytes, k), cudaMemcpyDefault, context->stream));
             CUDA_CHECK(cudaEventRecord(context->chunk_copied[k % 2], context->stream));
         }
         if (k > 0) {
             cuda_wait_event(context, context->chunk_copied[(k - 1) % 2], "wait: copy");
-            memcpy((char *)host + (k - 1) * CUDA_CHUNK_BYTES, context->h_staging[(k - 1) % 2],
-                   chunk_bytes(bytes, k - 1));
+            memcpy((char *)host + (k - 1) * chunk_bytes, context->h_staging[(k - 1) % 2],
+                   bytes_of_chunk(bytes, chunk_bytes, k - 1));
         }
     }
+}
+
+static const void *chunk_of_array(CudaContext *context, const void *device, size_t k) {
+    (void)context;
+    return (const char *)device + k * CUDA_CHUNK_BYTES;
+}
+
+void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes) {
+    cuda_memory_download_chunks(context, host, bytes, CUDA_CHUNK_BYTES, chunk_of_array, device);
 }
 
 void cuda_status_read(CudaContext *context, bool wait) {

@@ -47,7 +47,7 @@ static int find_few_keys(const CudaContext *context, int n_cells) {
     /* several processes: one more holds the atoms that have left, and copies are sorted as well */
     const int64_t n_sorted = context->n_own + context->rank.n_halo;
     const int n_places = n_cells + (context->comm != NULL);
-    const double room = fmin((double)(cuda_memory_list_bytes(context) / key) / n_places, MOST_KEYS);
+    const double room = fmin((double)(cuda_arrays_few_keys_bytes(context) / key) / n_places, MOST_KEYS);
     const double wanted = fmax(likely_largest_cell((double)n_sorted / n_cells), context->h_host_status->largest_cell);
     return room < wanted ? 0 : (int)room;
 }
@@ -157,6 +157,7 @@ void cuda_sort_take(CudaContext *context) {
     *spare = old;
     spare->position = spare->force = (CudaVectors){0};
     memset(spare->texture, 0, sizeof spare->texture);
+    cuda_arrays_share(context);
 }
 
 int cuda_sort_prepare(CudaContext *context) {

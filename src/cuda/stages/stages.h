@@ -100,7 +100,9 @@ MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
 /* Room for at least so many atoms, which stay; for so many rows on their way, which do not. */
 MdStatus cuda_memory_grow_atoms(CudaContext *context, int64_t n);
 MdStatus cuda_memory_grow_rows(CudaContext *context, int64_t n);
-size_t cuda_memory_list_bytes(const CudaContext *context); /* of the entries, as long as capacities stay */
+/* Once arrays are allocated, grown or exchanged: those that share memory with others. */
+void cuda_arrays_share(CudaContext *context);
+size_t cuda_arrays_few_keys_bytes(const CudaContext *context); /* room for the keys of a sort of few cells */
 
 /* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);
@@ -108,6 +110,11 @@ MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_
 void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes);
 /* No sample has been taken. */
 void cuda_memory_clear_samples(CudaContext *context);
+/* The same of chunks of so many bytes, CUDA_CHUNK_BYTES at most: chunk(of, k) issues the work that makes chunk k, and returns where it
+ * will be until the next one is made. */
+typedef const void *CudaChunk(CudaContext *context, const void *of, size_t k);
+void cuda_memory_download_chunks(CudaContext *context, void *host, size_t bytes, size_t chunk_bytes, CudaChunk *chunk,
+                                 const void *of);
 /* Copies the status of the device to the host; with wait, h_status is valid on return, otherwise after status_copied. */
 void cuda_status_read(CudaContext *context, bool wait);
 /* Lets a device that is stopped go on, where no sort does. */
@@ -321,6 +328,12 @@ void cuda_reduce_measure(CudaContext *context);
  * their ids. */
 void cuda_gather_quantity(CudaContext *context, int k, int precision, void *out);
 void cuda_gather_ids(CudaContext *context, void *out);
+/* Rows of the own atoms by a kernel, through the staging memory, CUDA_STAGED_ROWS at a time: from `out` of the kernel into memory of
+ * the host, which waits; and from there to `in`: the host must wait for the stream before it changes them. */
+enum { CUDA_STAGED_ROWS = 1 << 14 };
+int64_t cuda_staged_rows(const CudaContext *context);
+void cuda_gather_download(CudaContext *context, CudaKernelId kernel, void *host, size_t row_bytes);
+void cuda_gather_upload(CudaContext *context, CudaKernelId kernel, const void *host, size_t row_bytes);
 /* Column k of the rows that this rank writes, by id, from the packed rows of all ranks: domain.frame_rows. */
 void cuda_gather_joined(CudaContext *context, int k, int precision, void *out);
 /* Into memory of the caller, at once; waits. Of several processes collective: to each the rows of its block of ids. */

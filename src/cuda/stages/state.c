@@ -62,9 +62,7 @@ static MdStatus save_tags(CudaContext *context, MdState *state) {
 
 static MdStatus save_raw(CudaContext *context, MdState *state, int which, double *rows) {
     context->arguments.raw_quantity = which;
-    context->arguments.out = context->staging;
-    cuda_launch(context, CUDA_K_gather_export_raw, context->room);
-    cuda_memory_download(context, rows, context->staging, raw_bytes(context));
+    cuda_gather_download(context, CUDA_K_gather_export_raw, rows, 3 * sizeof *rows);
     return md_state_rows(state, raw_names[which], rows, context->n_own, raw_size(context, which));
 }
 
@@ -119,14 +117,6 @@ MdStatus cuda_state_save(CudaContext *context, MdState *state) {
 
 /* --- in ------------------------------------------------------------------------------------------------------------- */
 
-/* To staging, and the kernel that reads it there. The next upload waits for that on the stream; the host must wait
- * before it changes the array. */
-static void upload(CudaContext *context, CudaKernelId kernel, const void *host, size_t bytes) {
-    CUDA_CHECK(cudaMemcpyAsync(context->staging, host, bytes, cudaMemcpyDefault, context->stream));
-    context->arguments.in = context->staging;
-    cuda_launch(context, kernel, context->room);
-}
-
 static void import_parameters(CudaContext *context) {
     int n_pairs = context->potential.n_types * context->potential.n_types;
     size_t size = context->facts.pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d);
@@ -177,14 +167,14 @@ static void import_columns(CudaContext *context, const MdSystem *system) {
 }
 
 void cuda_state_import(CudaContext *context, const MdSystem *system) {
-    size_t n = (size_t)context->n_own, vectors = 3 * n * sizeof(double);
+    const size_t vector = 3 * sizeof(double);
     for (int t = 0; t < system->potential.n_types; t++) context->arguments.inverse_mass_of[t] = 1 / system->mass[t];
     cuda_memory_begin(context, CUDA_STAGING);
     context->arguments.n = (int32_t)system->first;
-    upload(context, CUDA_K_gather_import_types, system->type, n * sizeof(int32_t));
-    upload(context, CUDA_K_gather_import_positions, system->position, vectors);
-    upload(context, CUDA_K_gather_import_velocities, system->velocity, vectors);
-    upload(context, CUDA_K_gather_import_images, system->image, 3 * n * sizeof(int32_t));
+    cuda_gather_upload(context, CUDA_K_gather_import_types, system->type, sizeof(int32_t));
+    cuda_gather_upload(context, CUDA_K_gather_import_positions, system->position, vector);
+    cuda_gather_upload(context, CUDA_K_gather_import_velocities, system->velocity, vector);
+    cuda_gather_upload(context, CUDA_K_gather_import_images, system->image, 3 * sizeof(int32_t));
     import_columns(context, system);
     import_parameters(context);
     context->places_stale = true;
@@ -192,9 +182,10 @@ void cuda_state_import(CudaContext *context, const MdSystem *system) {
     CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* host arrays may go now */
 }
 
-static void import(CudaContext *context, CudaKernelId kernel, const void *host, size_t bytes) {
-    upload(context, kernel, host, bytes);
-    CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* host and staging are used again */
+/* The host array may go, or change, on return. */
+static void import(CudaContext *context, CudaKernelId kernel, const void *host, size_t row_bytes) {
+    cuda_gather_upload(context, kernel, host, row_bytes);
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
 }
 
 /* Data of the restored list that the next one depends on. Steps of this context begin with 0. */
@@ -293,7 +284,7 @@ MdStatus cuda_state_check_list(CudaContext *context, MdState *state) {
 
 static MdStatus make_list(CudaContext *context, const ListState *list, const CudaGrid *grid, const double *places) {
     context->arguments.raw_quantity = CUDA_RAW_POSITION; /* there the particles are while the list is made */
-    import(context, CUDA_K_gather_import_raw, places, raw_bytes(context));
+    import(context, CUDA_K_gather_import_raw, places, 3 * sizeof *places);
     const MdStatus status = cuda_neighbor_build_again(context, grid);
     set_age(context, list->age);
     context->n_overflows = 0; /* they were counted when it was made for the first time */
@@ -352,7 +343,7 @@ static void *take_fixed(const Loading *l, int column, MdStatus *status) {
 
 static void import_raw(CudaContext *context, int which, const double *rows) {
     context->arguments.raw_quantity = which;
-    import(context, CUDA_K_gather_import_raw, rows, raw_bytes(context));
+    import(context, CUDA_K_gather_import_raw, rows, 3 * sizeof *rows);
 }
 
 static MdStatus load_raw(const Loading *l, int which) {
@@ -375,7 +366,7 @@ static MdStatus load_tags(Loading *l) {
     for (size_t i = 0; status == MD_OK && i < n; i++)
         tags[i] = (CudaTag){images[i][0], images[i][1], images[i][2], l->ids[i]};
     if (status == MD_OK) {
-        import(context, CUDA_K_gather_import_types, types, n * sizeof *types);
+        import(context, CUDA_K_gather_import_types, types, sizeof *types);
         CUDA_CHECK(
             cudaMemcpyAsync(context->arguments.now.tag, tags, n * sizeof *tags, cudaMemcpyDefault, context->stream));
         CUDA_CHECK(cudaStreamSynchronize(context->stream));
