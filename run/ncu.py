@@ -3,8 +3,9 @@
 deck, or of the microbenchmarks of mdmini --ceilings.
 
 --rows: each system is melted as run/bench.sh does it; then --steps steps of its rule run under ncu. --deck: --steps steps of a run
-of these files and overrides, from its start, with its set-up. Both run kernel by kernel, without graphs. --ceilings: each row of
-the groups in a run of its own. The table has the median over the launches of each kernel:
+of these files and overrides, from its start, with its set-up. Both run kernel by kernel, without graphs, and with
+MDMINI_CALL_STEPS: a kernel of many steps otherwise makes only as many as fit some tenths of a second, here one. --ceilings: each
+row of the groups in a run of its own. The table has the median over the launches of each kernel:
 
     us        time of a launch, while the profiler has the GPU to itself; of k_step_resident and k_step_queue: of a step
     regs      registers a thread

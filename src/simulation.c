@@ -292,18 +292,6 @@ static void rescue(MdSimulation *s) {
     if (write_restart(s) == MD_OK) s->record.resume.frames_lost = true;
 }
 
-/* Calls begin with one step and grow. Under a profiler each kernel takes so long that they would not: MDMINI_CALL_STEPS gives them a
- * length. */
-static MdStatus begin_calls(MdSimulation *s) {
-    const char *text = getenv("MDMINI_CALL_STEPS");
-    char *end = NULL;
-    s->sync.steps_per_call = text ? strtoll(text, &end, 10) : 1;
-    s->sync.is_calibrated = text != NULL;
-    const bool is_number = end > text && *end == 0;
-    if (!text || (is_number && s->sync.steps_per_call >= 1 && s->sync.steps_per_call <= 1000000)) return MD_OK;
-    return md_fail(s->record.errors, MD_ERROR_INPUT, "MDMINI_CALL_STEPS: read %s; allowed: 1 to 1000000", text);
-}
-
 /* The clock runs until the last row and frame are written. */
 static MdStatus run_loop(MdSimulation *s) {
     const MdConfig *config = s->record.config;
@@ -316,7 +304,7 @@ static MdStatus run_loop(MdSimulation *s) {
     (void)md_pipeline_take_statistics(s->pipeline); /* of the set-up before the loop */
     md_sensors_begin(s->record.sensors);
     double start = md_clock_s();
-    if (status == MD_OK) status = begin_calls(s);
+    if (status == MD_OK) status = md_loop_sync_begin(&s->sync, s->record.errors);
     md_comm_set_patience(s->record.comm, config->parallel_timeout);
     if (status == MD_OK) status = sync_loop(s, status);
     while (status == MD_OK && s->record.step < config->run_steps && !s->sync.is_stopping) {

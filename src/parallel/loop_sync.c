@@ -1,11 +1,23 @@
 #include "parallel/loop_sync.h"
 
+#include <stdlib.h>
+
 #include "base/memory.h"
 #include "base/stop.h"
 
 typedef struct Word {
     int64_t status, signal, steps_per_call, is_calibrated;
 } Word;
+
+MdStatus md_loop_sync_begin(MdLoopSync *sync, MdErrors *errors) {
+    const char *text = getenv("MDMINI_CALL_STEPS");
+    char *end = NULL;
+    sync->steps_per_call = text ? strtoll(text, &end, 10) : 1;
+    sync->is_calibrated = text != NULL;
+    const bool is_number = text && end > text && *end == 0;
+    if (!text || (is_number && sync->steps_per_call >= 1 && sync->steps_per_call <= 1000000)) return MD_OK;
+    return md_fail(errors, MD_ERROR_INPUT, "MDMINI_CALL_STEPS: read %s; allowed: 1 to 1000000", text);
+}
 
 MdStatus md_loop_sync(MdLoopSync *sync, MdComm *comm, MdStatus status, MdErrors *errors) {
     const int size = md_comm_size(comm);

@@ -13,6 +13,10 @@ typedef struct MdLoopSync {
     bool is_calibrated;     /* once it is known how many these are */
 } MdLoopSync;
 
+/* Calls begin with one step and grow. Under a profiler each kernel takes so long that they would not: MDMINI_CALL_STEPS in the
+ * environment gives them a length. An input error if it is not from 1 to 1000000. */
+MdStatus md_loop_sync_begin(MdLoopSync *sync, MdErrors *errors);
+
 /* Collective. The clock of rank 0 sets the length of calls. The gravest status of all ranks. */
 MdStatus md_loop_sync(MdLoopSync *sync, MdComm *comm, MdStatus status, MdErrors *errors);
 

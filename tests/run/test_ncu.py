@@ -26,7 +26,7 @@ while words and words[0].startswith("--"):
     name = words.pop(0)
     options[name] = "" if name == "--csv" else words.pop(0)
 code = subprocess.run(words).returncode
-with open("call-steps", "w") as file:
+with open(os.path.join(os.path.dirname(sys.argv[0]), "call-steps"), "w") as file:
     file.write(os.environ["MDMINI_CALL_STEPS"])
 metrics = options["--metrics"].split(",")
 with open(options["--log-file"], "w", newline="") as log:
@@ -71,7 +71,7 @@ def test_call_steps(checks, folder):
     if BACKEND == "cuda":
         words = ["run.backend=cuda", "system.cells=10", "launch.passes=queue", "neighbor.rebuild=every", "neighbor.every=20",
                  "neighbor.skin=0.3", "output.thermo_every=20"]
-        report = program.run(*deck, *words, folder=folder).json()
+        report = program.run(*deck, *words, folder=folder, name="calls").json()
         launches = [kernel["launches"] for kernel in report["kernels"] if kernel["name"] == "k_step_queue"]
         checks.that(launches == [1], f"the queue makes 20 steps in {launches} launches")
     del os.environ["MDMINI_CALL_STEPS"]
@@ -175,5 +175,5 @@ def test_failures(checks, folder):
 
 
 checks = Checks()
-checks.run(test_whole, test_resident, test_deck, test_ceilings, test_failures)
+checks.run(test_call_steps, test_whole, test_resident, test_deck, test_ceilings, test_failures)
 checks.finish()

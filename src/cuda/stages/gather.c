@@ -12,10 +12,6 @@ static const CudaKernelId gather_kernels[CUDA_N_QUANTITIES][2] = {
 
 /* --- rows in memory of the host, so many at a time as the staging memory holds ---------------------------------------- */
 
-int64_t cuda_staged_rows(const CudaContext *context) {
-    return context->room < CUDA_STAGED_ROWS ? context->room : CUDA_STAGED_ROWS;
-}
-
 /* The kernel for the rows from `first` on. naive: each thread has the particle of its number, which may be in any row. */
 static void launch_rows(CudaContext *context, CudaKernelId kernel, int64_t first, bool is_scattered) {
     context->arguments.first_row = (int32_t)first;

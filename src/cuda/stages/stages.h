@@ -331,7 +331,9 @@ void cuda_gather_ids(CudaContext *context, void *out);
 /* Rows of the own atoms by a kernel, through the staging memory, CUDA_STAGED_ROWS at a time: from `out` of the kernel into memory of
  * the host, which waits; and from there to `in`: the host must wait for the stream before it changes them. */
 enum { CUDA_STAGED_ROWS = 1 << 14 };
-int64_t cuda_staged_rows(const CudaContext *context);
+static inline int64_t cuda_staged_rows(const CudaContext *context) {
+    return context->room < CUDA_STAGED_ROWS ? context->room : CUDA_STAGED_ROWS;
+}
 void cuda_gather_download(CudaContext *context, CudaKernelId kernel, void *host, size_t row_bytes);
 void cuda_gather_upload(CudaContext *context, CudaKernelId kernel, const void *host, size_t row_bytes);
 /* Column k of the rows that this rank writes, by id, from the packed rows of all ranks: domain.frame_rows. */
