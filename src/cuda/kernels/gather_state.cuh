@@ -91,9 +91,7 @@ MD_KERNEL k_gather_import_raw(MD_ARGUMENTS) {
     if (i < 0) return;
     if (a.raw_quantity == CUDA_RAW_POSITION) import_position(a, i);
     else if (a.raw_quantity == CUDA_RAW_VELOCITY) import_velocity(a, i);
-    else
-        store<Pair>(a.raw_quantity == CUDA_RAW_FORCE ? a.now.force : a.reference, i, import_vector<Pair>(a),
-                    Pair(0));
+    else store<Pair>(a.raw_quantity == CUDA_RAW_FORCE ? a.now.force : a.reference, i, import_vector<Pair>(a), Pair(0));
 }
 
 #endif

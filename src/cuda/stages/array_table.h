@@ -45,7 +45,7 @@ void cuda_arrays_plan(CudaContext *context); /* bounds of the grid, capacity and
 void cuda_arrays_set_capacity(CudaContext *context, int64_t count);
 void cuda_arrays_set_room(CudaContext *context, int64_t n);
 void cuda_arrays_list(CudaContext *context,
-                      CudaArrays *arrays);    /* all that the switches need, as large as they are now */
+                      CudaArrays *arrays);               /* all that the switches need, as large as they are now */
 size_t cuda_arrays_partials(const CudaContext *context); /* most partial sums of a reduction */
 
 /* --- arrays_domain.c: several processes --- */

@@ -148,8 +148,7 @@ static void add_cells(CudaContext *context, CudaArrays *arrays) {
         cuda_array_add(arrays, group, &a->place, n, sizeof(int32_t), "cell ranks of particles");
         cuda_array_add(arrays, group, &a->arrival, n, sizeof(int32_t), "arrivals in cells");
     }
-    if (!context->facts.reorders)
-        cuda_array_add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
+    if (!context->facts.reorders) cuda_array_add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
     cuda_array_add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
     /* kept in any case: a sort finds the zeros that the one before has left, of few cells in the other of two turns */
     cuda_array_keep(arrays, &context->cell_counts, n_cells + 1 + 2 * cuda_sort_few_counts(context), sizeof(int32_t),

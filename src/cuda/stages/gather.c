@@ -82,9 +82,8 @@ static void gather_own(CudaContext *context, const MdFrame *frame) {
     for (int k = 0; k < CUDA_N_QUANTITIES; k++) {
         if (!arrays[k]) continue;
         need(context, k);
-        download_rows(context,
-                      (Download){gather_kernels[k][frame->precision == MD_FILE_PRECISION_DOUBLE], is_naive}, arrays[k],
-                      (size_t)md_frame_bytes(1, 1u << k, frame->precision));
+        download_rows(context, (Download){gather_kernels[k][frame->precision == MD_FILE_PRECISION_DOUBLE], is_naive},
+                      arrays[k], (size_t)md_frame_bytes(1, 1u << k, frame->precision));
     }
     cuda_memory_end(context, CUDA_STAGING);
     cuda_timing_end(context);
