@@ -126,7 +126,11 @@ static MdStatus create_pipeline(MdSimulation *s) {
                                  .take_row = take_row,
                                  .user = s,
                                  .trace = s->trace};
+    MdCurves *curves[MD_MAX_CURVES];
+    trajectory.h5md.curves = curves;
+    trajectory.h5md.n_curves = md_analysis_curves(s->record.analysis, s->record.config, curves);
     s->pipeline = md_pipeline_create(&spec, s->record.errors);
+    for (int k = 0; k < trajectory.h5md.n_curves; k++) md_curves_destroy(curves[k]);
     if (s->pipeline) s->record.resume.continued = md_trajectory_continued(md_pipeline_files(s->pipeline));
     return agree(s, s->pipeline ? MD_OK : md_errors_status(s->record.errors));
 }
@@ -261,7 +265,9 @@ static MdStatus write_restart(MdSimulation *s) {
     return status;
 }
 
-static MdStatus write_curves(MdSimulation *s) { return agree(s, is_root(s) ? md_report_curves(&s->record) : MD_OK); }
+static MdStatus write_curves(MdSimulation *s) {
+    return agree(s, is_root(s) ? md_report_curves(&s->record, md_pipeline_files(s->pipeline)) : MD_OK);
+}
 
 /* Commits the output first, so that a restart file never knows of a frame that is not there. */
 static MdStatus checkpoint(MdSimulation *s) {

@@ -16,6 +16,12 @@ Of a run without frames tools/plot.py NAME.json makes the first and the last two
                         shear viscosity (Green-Kubo), with errors by means of ten blocks; the value is that where the correlation has
                         sunk to its error
   PREFIX-viscosity.csv  its numbers: time, correlation, correlation_error, viscosity, viscosity_error
+  PREFIX-msd.png        of a run with analysis.msd_every: the mean square displacement with its error by windows, and the diffusion
+                        coefficient from its slope over the second half of the lags
+  PREFIX-vacf.png       with analysis.vacf_every: the velocity autocorrelation, and its running integral divided by the dimension, the
+                        diffusion coefficient
+  PREFIX-msd.csv        their numbers: time, msd (or vacf), its error, and the diffusion coefficient up to there (of displacements by the
+  PREFIX-vacf.csv       local slope); if there are several types the same for each
 
 The mean is over the last half of the run. Where temperature or potential energy have a trend there, it is over the last quarter or
 eighth, and where they have one to the end there is no mean. --from STEP names the first step instead. Of more than 100 frames it takes
@@ -35,6 +41,7 @@ from interpreter import need, run
 need(__name__, ("numpy", "h5py", "matplotlib"))
 import matplotlib
 import numpy as np
+from diffusion import find_curves, load_report
 from drawing import BLACK, BLUE, COLUMN, FORMATS, PAGE, VERMILION, plt, save, use_style
 from matplotlib.collections import LineCollection
 from structure import MAX_PAIRS, RadialDistribution, hexatic_order, longest_distance, nearest_image, steinhardt_order
@@ -52,13 +59,14 @@ LABELS = {  # of axes; t: of a frame, with its time; D: the dimension
            "pressure2": r"pressure  $P\sigma^2/\varepsilon$", "pressure3": r"pressure  $P\sigma^3/\varepsilon$", "time": r"time  $t/\tau$",
            "speed": r"speed  $v\tau/\sigma$", "x": r"$x/\sigma$", "y": r"$y/\sigma$", "z": r"$z/\sigma$",
            "r": r"distance  $r/\sigma$", "viscosity2": r"$\eta\,\sigma/\sqrt{m\varepsilon}$",
-           "viscosity3": r"$\eta\,\sigma^2/\sqrt{m\varepsilon}$", "t": r"$t = {:g}\,\tau$", "of_table": ""},
+           "viscosity3": r"$\eta\,\sigma^2/\sqrt{m\varepsilon}$", "msd": r"mean square displacement  $\Delta r^2/\sigma^2$",
+           "diffusion": r"$D\,\tau/\sigma^2$", "t": r"$t = {:g}\,\tau$", "of_table": ""},
     "metal": {"temperature": r"temperature  $T$ (K)", "potential_energy": r"potential energy  $U/N$ (eV)",
               "total_energy": r"total energy  $E/N$ (eV)", "drift": "conserved energy: drift (eV)",
               "pressure2": r"pressure  $P$ (eV/Å$^2$)", "pressure3": r"pressure  $P$ (bar)", "time": r"time  $t$ (ps)",
               "speed": r"speed  $v$ (Å/ps)", "x": r"$x$ (Å)", "y": r"$y$ (Å)", "z": r"$z$ (Å)", "r": r"distance  $r$ (Å)",
               "viscosity2": r"$\eta$ (eV ps/Å$^2$)", "viscosity3": r"$\eta$ (mPa s)",
-              "t": r"$t = {:g}$ ps", "of_table": " (angstrom)"}}
+              "msd": r"mean square displacement  $\Delta r^2$ (Å$^2$)", "diffusion": r"$D$ (Å$^2$/ps)", "t": r"$t = {:g}$ ps", "of_table": " (angstrom)"}}
 MAX_FRAMES = 100  # that the mean of g(r) is over
 MAX_CIRCLES = 5_000  # that are circles in an SVG: more are a bitmap in it, or no viewer is quick with the file
 
@@ -250,6 +258,52 @@ def plot_viscosity(found, words, dimension, labels):
     axes[-1].set_xlabel(labels["time"])
     axes[-1].set_xlim(0, found.time[shown - 1])
     return figure
+
+
+def name_coefficient(curves, k):
+    mean, error = curves.coefficients[k]
+    return f"$D$ = {mean:.4g}" + (rf" $\pm$ {error:.2g}" if np.isfinite(error) else "") + (f" {curves.kinds[k]}" if k else "")
+
+
+def plot_band(axis, time, values, errors, k):
+    color = (BLUE, VERMILION, BLACK)[k % 3]
+    axis.fill_between(time, values - errors, values + errors, color=color, alpha=0.3, linewidth=0)
+    axis.plot(time, values, color=color, linestyle=("-", "--", ":")[k // 3 % 3])
+
+
+def plot_displacement(curves, labels):
+    figure, axis = plt.subplots(figsize=(COLUMN, 2.8), constrained_layout=True)
+    later = curves.time[curves.half:]
+    for k in range(len(curves.kinds)):
+        plot_band(axis, curves.time[1:], curves.value[1:, k], curves.error[1:, k], k)
+        line = 2 * curves.dimension * curves.coefficients[k][0] * (later - later.mean()) + curves.value[curves.half:, k].mean()
+        axis.plot(later, line, color="0.4", linestyle="--", linewidth=1, label=name_coefficient(curves, k))
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel(labels["time"])
+    axis.set_ylabel(labels["msd"])
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1))
+    return figure
+
+
+def plot_velocities(curves, labels):
+    figure, axes = plt.subplots(2, 1, sharex=True, figsize=(COLUMN, 3.6), constrained_layout=True)
+    for k in range(len(curves.kinds)):
+        plot_band(axes[0], curves.time, curves.value[:, k] / curves.value[0, k], curves.error[:, k] / curves.value[0, k], k)
+        plot_band(axes[1], curves.time, curves.running(k), 0 * curves.time, k)
+    axes[0].set_title("\n".join(name_coefficient(curves, k) for k in range(len(curves.kinds))))
+    axes[0].set_ylabel(r"$\langle v(0)\,v(t)\rangle / \langle v^2\rangle$")
+    axes[1].set_ylabel(labels["diffusion"])
+    axes[0].axhline(0, color="0.6", linewidth=0.8, zorder=0)
+    axes[-1].set_xlabel(labels["time"])
+    axes[-1].set_xlim(0, curves.time[-1])
+    return figure
+
+
+def draw_curves(all_curves, labels):
+    """As draw_all: of the analysis of the run."""
+    for curves in all_curves:
+        yield curves.name, (plot_displacement if curves.name == "msd" else plot_velocities)(curves, labels), curves.columns
 
 
 def draw_particles(figure, axis, frame, chosen, color, low, high, **how):
@@ -474,6 +528,8 @@ def draw_report(arguments):
     volume = report.get("volume")
     yield from draw_thermo(thermo, report["unit_style"], int(report["options"]["system.dimension"]["value"]),
                            np.nan if volume is None else volume, arguments.first_step)
+    dimension = int(report["options"]["system.dimension"]["value"])
+    yield from draw_curves(find_curves(os.path.splitext(arguments.trajectory)[0], dimension, None, report), LABELS[report["unit_style"]])
 
 
 def draw_all(arguments):
@@ -495,6 +551,8 @@ def draw_all(arguments):
             raise ValueError("--neighbors draws two-dimensional systems only")
         volume = np.prod(frames[0].length) if frames[0].periodic.all() else np.nan
         yield from draw_thermo(thermo, frames[0].style, frames[0].dimension, volume, arguments.first_step)
+        base = os.path.splitext(arguments.trajectory)[0]
+        yield from draw_curves(find_curves(base, frames[0].dimension, file, load_report(base)), frames[0].labels)
         yield "snapshots", plot_snapshots(frames, arguments.color), None
         if arguments.neighbors:
             yield "neighbors", plot_neighbors(frames[0], read_neighbors(arguments.neighbors, len(frames[0].position))), None

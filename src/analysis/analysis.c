@@ -64,7 +64,7 @@ int md_analysis_parts(const MdAnalysis *a, MdAnalysisPart parts[MD_ANALYSIS_PART
     static const char *const sections[] = {[MD_MSD] = "analysis msd", [MD_VACF] = "analysis vacf"};
     static const int columns[] = {[MD_MSD] = MD_COLUMN_msd_origin, [MD_VACF] = MD_COLUMN_vacf_origin};
     int n = 0;
-    for (int k = 0; k < MD_N_WINDOWS; k++) {
+    for (int k = 0; a && k < MD_N_WINDOWS; k++) {
         const MdWindows *w = &a->windows[k];
         if (!w->kind) continue;
         parts[n++] = (MdAnalysisPart){.section = sections[k],
@@ -76,5 +76,12 @@ int md_analysis_parts(const MdAnalysis *a, MdAnalysisPart parts[MD_ANALYSIS_PART
                                       .every = w->kind->every,
                                       .origin = MD_OPTION_analysis_msd_from};
     }
+    return n;
+}
+
+int md_analysis_curves(const MdAnalysis *a, const MdConfig *config, MdCurves *curves[MD_MAX_CURVES]) {
+    int n = 0;
+    for (int k = 0; k < MD_N_WINDOWS; k++)
+        if (a->windows[k].kind) curves[n++] = md_windows_curves(&a->windows[k], config);
     return n;
 }

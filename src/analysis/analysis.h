@@ -25,6 +25,10 @@ MdStatus md_analysis_observe(MdAnalysis *analysis, const MdBackendOps *ops, void
 /* Takes the sums of all samples so far from the backend. Waits for the device. Collective. */
 MdStatus md_analysis_collect(MdAnalysis *analysis, const MdBackendOps *ops, void *context);
 
+/* What there is to show; each md_curves_destroy. Returns how many. */
+enum { MD_MAX_CURVES = MD_N_WINDOWS };
+int md_analysis_curves(const MdAnalysis *analysis, const MdConfig *config, MdCurves *curves[MD_MAX_CURVES]);
+
 /* --- restart files: the sums of each analysis are a section, and its reference a column of physics/columns.def --- */
 
 typedef struct MdAnalysisPart {
@@ -37,7 +41,7 @@ typedef struct MdAnalysisPart {
 
 enum { MD_ANALYSIS_PARTS = MD_N_WINDOWS };
 
-/* Those that are there. Returns how many. */
+/* Those that are there. Returns how many. Accepts NULL. */
 int md_analysis_parts(const MdAnalysis *analysis, MdAnalysisPart parts[MD_ANALYSIS_PARTS]);
 
 #endif

@@ -275,6 +275,13 @@ MdStatus md_files_check_held(const MdFiles *files, MdErrors *errors) {
     return MD_OK;
 }
 
+const char *md_files_curves(const MdFiles *files, const char *name) {
+    const char *const paths[] = {files->msd, files->vacf}, *const names[] = {"msd", "vacf"};
+    for (size_t k = 0; k < sizeof paths / sizeof *paths; k++)
+        if (strcmp(names[k], name) == 0) return paths[k];
+    md_panic("curves without a file");
+}
+
 void md_files_free(MdFiles *files) {
     for (int k = 0; k < files->n_held; k++) close(files->held[k].descriptor);
     free(files->h5);

@@ -47,6 +47,9 @@ void md_files_hold(MdFiles *files);
 /* MD_ERROR_OUTPUT for the first of them that is lost. */
 MdStatus md_files_check_held(const MdFiles *files, MdErrors *errors);
 
+/* The file of curves of this name (curves.h). */
+const char *md_files_curves(const MdFiles *files, const char *name);
+
 void md_files_free(MdFiles *files);
 
 #endif

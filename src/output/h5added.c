@@ -43,6 +43,8 @@ static bool is_part(const char *name, const char *path, const char *words) {
 
 static bool is_known(const char *name) {
     const char *of_author = rest(name, "h5md/author"), *process = rest(name, "parameters/mdmini/process_");
+    const char *of_analysis = rest(name, "parameters/mdmini/analysis");
+    if (of_analysis && strchr("/@", *of_analysis)) return true;
     if (of_author && strchr("/@", *of_author)) return true; /* or nothing follows */
     if (process && *process && !process[strspn(process, "0123456789")]) return true;
     if (md_text_has_word(known, " ", name)) return true;

@@ -118,10 +118,11 @@ static double head_bytes(const MdH5md *file) {
     const double per_atom = 2 * sizeof(int32_t) + sizeof(double); /* species, id; mass */
     const double texts =
         (double)(strlen(file->spec.deck) + strlen(file->spec.provenance)) + (double)md_h5_process_bytes(&file->spec);
+    const double curves = md_h5_curves_bytes(file->spec.curves, file->spec.n_curves);
     int pages = TABLE_PAGES + 6; /* the last parts of the objects above */
     for (int k = 0; k < N_SERIES; k++)
         if (file->series[k].row_bytes) pages += 2; /* rows that share a page, and the page that the last ones share */
-    return texts + per_atom * (double)file->spec.n_atoms + (double)pages * PAGE_BYTES;
+    return texts + curves + per_atom * (double)file->spec.n_atoms + (double)pages * PAGE_BYTES;
 }
 
 /* Frames that there is room for: those planned, or a share of them when the disk is too small, but one at least; else the

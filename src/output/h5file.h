@@ -108,6 +108,10 @@ void md_h5_end_process(MdH5Calls *calls, const MdH5md *file, const char *text);
 void md_h5_copy_processes(MdH5Calls *calls, const MdH5md *from, const MdH5md *to);
 uint64_t md_h5_process_bytes(const MdH5mdSpec *spec); /* that one takes in a new file */
 
+/* Writes curves, for which it makes room where they are not there in this shape: before the file is written to otherwise. h5curves.c */
+void md_h5_put_curves(MdH5Calls *calls, const MdH5md *file, MdCurves *const *curves, int n);
+double md_h5_curves_bytes(MdCurves *const *curves, int n); /* that they take in a new file, at most */
+
 /* Properties with which files are created and opened; with_marks: for a file that bears the mark of a writer. */
 hid_t md_h5_file_access(MdH5Calls *calls, bool with_marks);
 

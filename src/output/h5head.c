@@ -139,6 +139,7 @@ static void write_parameters(MdH5Calls *calls, const MdH5md *file) {
     md_h5_put_text(calls, file->file, "parameters/mdmini/deck", NULL, spec->deck);
     md_h5_put_text(calls, file->file, "parameters/mdmini/provenance", NULL, spec->provenance);
     md_h5_begin_process(calls, file);
+    md_h5_put_curves(calls, file, spec->curves, spec->n_curves);
     write_vmd_structure(calls, file->file, spec);
 }
 

@@ -53,7 +53,7 @@ void md_h5_begin(MdH5Calls *calls, MdH5md *file) {
     file->committed_s = file->appended_s = md_clock_s();
     /* The caller's memory is not read again. */
     file->spec.type = NULL, file->spec.mass = NULL, file->spec.run_id = NULL, file->spec.deck = NULL,
-    file->spec.provenance = NULL;
+    file->spec.provenance = NULL, file->spec.curves = NULL;
 }
 
 int64_t md_h5_rows(MdH5Calls *calls, const Series *series) {

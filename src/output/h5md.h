@@ -14,6 +14,7 @@
 #define MD_OUTPUT_H5MD_H
 
 #include "backend/backend.h"
+#include "output/curves.h"
 
 typedef struct MdH5md MdH5md;
 
@@ -41,6 +42,8 @@ typedef struct MdH5mdSpec {
     const char *run_id;                  /* of the run whose frames these are: other files are not continued */
     const char *deck;                    /* effective deck, text */
     const char *provenance;              /* JSON text, of this process */
+    MdCurves *const *curves;             /* [n_curves] of an analysis, as they are when the file is opened */
+    int n_curves;
 } MdH5mdSpec;
 
 /* The part of an earlier run's file that stays; for a run without a trajectory so far, the steps that are over. */
@@ -84,6 +87,9 @@ int64_t md_h5md_frames(const MdH5md *file);
 
 /* Bytes that the particles of the frames appended by this program take in the file: compressed, where it is. */
 uint64_t md_h5md_stored_bytes(const MdH5md *file);
+
+/* The curves of the spec as they are now; from the next commit on they are in the file. */
+MdStatus md_h5md_put_curves(MdH5md *file, MdCurves *const *curves, int n, MdErrors *errors);
 
 /* The final report of the process that writes the file, JSON text: goes into the file when it is closed. */
 void md_h5md_describe(MdH5md *file, const char *text);

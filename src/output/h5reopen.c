@@ -223,6 +223,7 @@ static void continue_in_place(MdH5Calls *calls, MdH5md *file, const MdH5mdSpec *
         if (file->series[k].dataset > 0)
             md_h5_set_rows(calls, &file->series[k], plan->n_kept[file->series[k].timeline]);
     md_h5_begin_process(calls, file);
+    md_h5_put_curves(calls, file, spec->curves, spec->n_curves);
     md_h5_note_schedule(calls, file, kept);
     if (!calls->failed) md_h5_begin(calls, file);
 }

@@ -121,6 +121,10 @@ uint64_t md_trajectory_file_bytes(const MdTrajectory *t) {
     return (t->h5 ? md_h5md_stored_bytes(t->h5) : 0) + (t->xyz ? md_xyz_bytes(t->xyz) : 0);
 }
 
+MdStatus md_trajectory_put_curves(MdTrajectory *t, MdCurves *const *curves, int n, MdErrors *errors) {
+    return t && t->h5 ? md_h5md_put_curves(t->h5, curves, n, errors) : MD_OK;
+}
+
 void md_trajectory_describe(MdTrajectory *t, const char *text) {
     if (t && t->h5) md_h5md_describe(t->h5, text);
 }

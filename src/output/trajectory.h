@@ -59,6 +59,9 @@ void md_trajectory_frames(const MdTrajectory *trajectory, int64_t *n_h5, int64_t
  * two readings is the output in between: compressed numbers, and text. */
 uint64_t md_trajectory_file_bytes(const MdTrajectory *trajectory);
 
+/* md_h5md_put_curves for NAME.h5, if there is one. Accepts NULL. */
+MdStatus md_trajectory_put_curves(MdTrajectory *trajectory, MdCurves *const *curves, int n, MdErrors *errors);
+
 /* The final report of this process: JSON text for the trajectory, written when it is
  * closed. Accepts NULL. */
 void md_trajectory_describe(MdTrajectory *trajectory, const char *text);

@@ -6,14 +6,14 @@
 #include "analysis/analysis.h"
 #include "deck/units.h"
 
-MdStatus md_report_curves(const MdRecord *r) {
-    const char *const paths[MD_N_WINDOWS] = {[MD_MSD] = r->files.msd, [MD_VACF] = r->files.vacf};
-    MdStatus status = MD_OK;
-    for (int k = 0; k < MD_N_WINDOWS && status == MD_OK; k++) {
-        if (!paths[k]) continue;
-        MdCurves *curves = md_windows_curves(&r->analysis->windows[k], r->config);
-        status = md_curves_write(curves, paths[k], r->errors);
-        md_curves_destroy(curves);
+MdStatus md_report_curves(const MdRecord *r, MdTrajectory *trajectory) {
+    MdCurves *curves[MD_MAX_CURVES];
+    const int n = md_analysis_curves(r->analysis, r->config, curves);
+    MdStatus status = md_trajectory_put_curves(trajectory, curves, n, r->errors);
+    for (int k = 0; k < n; k++) {
+        if (status == MD_OK)
+            status = md_curves_write(curves[k], md_files_curves(&r->files, curves[k]->name), r->errors);
+        md_curves_destroy(curves[k]);
     }
     return status;
 }

@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "report/record.h"
 
-/* NAME.msd.csv and so on, as far as the sums have come. */
-MdStatus md_report_curves(const MdRecord *record);
+/* NAME.msd.csv and so on, and the trajectory, whose writer is at rest (NULL: none), as far as the sums have come. */
+MdStatus md_report_curves(const MdRecord *record, MdTrajectory *trajectory);
 
 void md_curves_log(MdRecord *record);
 

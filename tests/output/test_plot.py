@@ -17,6 +17,7 @@ distribution.need("numpy", "h5py", "matplotlib")
 
 import json
 
+import diffusion
 import h5check
 import h5py
 import numpy as np
@@ -303,6 +304,44 @@ def test_viscosity(folder):
     assert table.dtype.names == ("time", "correlation", "correlation_error", "viscosity", "viscosity_error") and len(table) == 100
 
 
+def test_diffusion(folder):
+    """Of a known line and a known decay, by CSV and by the trajectory alone; with the errors of the report; two kinds."""
+    base, time = os.path.join(folder, "flow"), 0.05 * np.arange(41)
+    with open(base + ".msd.csv", "w") as stream:
+        stream.write("step (steps),time (tau),windows,msd (sigma^2),error of msd (sigma^2),msd of type 1 (sigma^2),error of msd of type 1 (sigma^2)\n")
+        stream.writelines(f"{k},{t},3,{6 * 0.03 * t + 0.1},0.01,{6 * 0.05 * t},\n" for k, t in enumerate(time))
+    with open(base + ".vacf.csv", "w") as stream:
+        stream.write("step (steps),time (tau),windows,vacf (sigma^2/tau^2),error of vacf (sigma^2/tau^2)\n")
+        stream.writelines(f"{k},{t},1,{3 * np.exp(-t / 0.1)},\n" for k, t in enumerate(time))
+    msd, vacf = diffusion.find_curves(base, 3)
+    assert msd.kinds == ["", "of type 1"] and vacf.kinds == [""], (msd.kinds, vacf.kinds)
+    assert np.allclose([one[0] for one in msd.coefficients], [0.03, 0.05], rtol=1e-10) and np.isnan(msd.coefficients[0][1])
+    assert np.allclose(msd.running(1), 0.05, rtol=1e-9)
+    trapezoids = 0.025 * (1 + np.exp(-0.5)) / (1 - np.exp(-0.5)) * (1 - np.exp(-20))  # to lag 2, of 3 exp(-t / 0.1), divided by 3
+    assert abs(vacf.coefficients[0][0] - trapezoids) < 1e-9, (vacf.coefficients, trapezoids)
+    told = [{"mean": 0.031, "error": 0.002}, {"type": 1, "mean": 0.049, "error": None}]
+    report = {"unit_style": "lj", "volume": None, "options": {"system.dimension": {"value": "3"}}, "analysis": {"msd": {"diffusion": told}},
+              "thermo": {key: column.tolist() for key, column in tensor_table(30, 3).items() if not key.startswith("pressure_")}}
+    assert diffusion.find_curves(base, 3, None, report)[0].coefficients[0] == (0.031, 0.002)
+    with open(base + ".json", "w") as stream:
+        json.dump(report, stream)
+    run = run_tool(base + ".json")
+    made = ["thermo.png", "msd.png", "msd.csv", "vacf.png", "vacf.csv"]
+    assert run.returncode == 0 and run.stdout.split() == [f"{base}-{kind}" for kind in made], (run.stdout, run.stderr)
+    check_picture(base + "-msd.png")
+    check_picture(base + "-vacf.png")
+    table = np.genfromtxt(base + "-msd.csv", delimiter=",", names=True)
+    assert table.dtype.names == ("time", "msd", "msd_error", "diffusion", "msd_1", "msd_1_error", "diffusion_1") and len(table) == 41
+    with h5py.File(base + ".h5", "w") as file:
+        group = file.create_group("parameters/mdmini/analysis/mean_square_displacement")
+        group["time"], group["value"], group["error"] = time, msd.value, msd.error
+        assert np.array_equal(diffusion.find_curves(base + "2", 3, file)[0].value, msd.value)
+    with open(base + ".vacf.csv", "w") as stream:
+        stream.write("time (tau),vacf (x)\n1,2\n2\n")
+    run = run_tool(base + ".json")
+    assert run.returncode == 2 and "flow.vacf.csv: cannot be read" in run.stderr, run.stderr
+
+
 def test_errors(folder):
     base = os.path.join(folder, "plain2d.h5")
     rubbish = os.path.join(folder, "rubbish.h5")
@@ -489,6 +528,7 @@ test_order()
 with tempfile.TemporaryDirectory() as directory:
     test_pictures(directory)
     test_viscosity(directory)
+    test_diffusion(directory)
     test_errors(directory)
     test_other_files(directory)
     test_sparse(directory)

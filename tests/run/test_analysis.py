@@ -2,7 +2,7 @@
 the frames of every sample, a gas of free particles through many boxes, the same numbers for every order and layout of memory, restarts to
 the bit, ranks, units, refusals.
 
-MDMINI_TEST_BACKENDS: the first one runs."""
+MDMINI_TEST_BACKENDS: the first one runs. MDMINI_TEST_ONLY: names of tests, with commas between."""
 import csv
 import os
 from pathlib import Path
@@ -95,6 +95,11 @@ def compare(checks, what, done, keys, timestep=0.005, tolerance=1e-10, dimension
                 found = column(done, which, begin)
                 checks.that(np.array_equal(np.isnan(found), np.isnan(right)) and np.nanmax(np.abs(found - right), initial=0) <= room, f"{what}: {begin} {found}, by frames {right}")
             seen = table(done, which)
+            with done.h5() as file:
+                group = file["parameters/mdmini/analysis"]["mean_square_displacement" if which == "msd" else "velocity_autocorrelation"]
+                stored = [group[name][:, k] for name in ("value", "error")] + [group["step"][...], group["windows"][...]]
+            written = [column(done, which, f"{which}{kind}"), column(done, which, f"error of {which}{kind}"), seen["step (steps)"], seen["windows"]]
+            checks.that(all(np.array_equal(*pair, equal_nan=True) for pair in zip(stored, written)), f"{what}: {which}{kind} of the trajectory is not that of the table: {stored} {written}")
             checks.that(np.array_equal(seen["windows"], n) and np.array_equal(seen["step (steps)"], every * np.arange(lags)), f"{what}: {which}: windows {seen['windows']}, by frames {n}")
             coefficients = diffusion(values, which, every * timestep, dimension)
             report = done.json()["analysis"][which]
@@ -199,7 +204,7 @@ def test_restart(checks, folder):
 
 def test_units(checks, folder):
     """In angstrom and ps; the same run in reduced units."""
-    argon = Path(os.environ["MDMINI_SOURCE"]) / "inputs/argon.txt"
+    argon = Path(__file__).resolve().parents[2] / "inputs/argon.txt"
     keys = ["analysis.msd_every=10", "analysis.msd_lags=5", "analysis.vacf_every=10", "analysis.vacf_lags=5"]
     done = program.run(str(argon), f"run.backend={BACKEND}", "run.steps=100", "output.name=argon", "output.frames_every=10", "output.velocities_every=10", "output.images_every=10",
                        "output.precision=double", "run.precision=double", *keys, folder=folder, name="argon")
@@ -226,5 +231,6 @@ def test_refusals(checks, folder):
 
 if __name__ == "__main__":
     checks = program.Checks()
-    checks.run(test_frames, test_gas, test_memory, test_seldom, test_restart, test_units, test_refusals)
+    chosen = [name for name in os.environ.get("MDMINI_TEST_ONLY", "").split(",") if name]
+    checks.run(*(test for test in (test_frames, test_gas, test_memory, test_seldom, test_restart, test_units, test_refusals) if not chosen or test.__name__ in chosen))
     checks.finish()

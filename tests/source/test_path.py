@@ -9,15 +9,15 @@ from pathlib import Path
 from program import Checks
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
-PATHS = {"A path of reading": (10, 30, 3150), "The path of the output": (4, 5, 900)}  # least and most files, most lines
+PATHS = {"A path of reading": (10, 30, 3170), "The path of the output": (4, 5, 900)}  # least and most files, most lines
 KINDS = {".c", ".h", ".cu", ".cuh", ".inc", ".def"}
 ELEMENTARY = "microbench"  # folder
 # Of src/ without them, and of them. 2,910 of the lines are the cuda backend over several processes: domains, migration, halo exchange
 # through the host, by NCCL and by stores to other GPUs; 280 are the verification by all of them, 330 the frames that all of them write.
 # 210 are the table of columns and what reads it. 400 are the relaxation of a start (run.minimize),
-# 600 the units of numbers that go in and out, 300 the pressure tensor, 1,060 samples while the run goes and what becomes of them.
+# 600 the units of numbers that go in and out, 300 the pressure tensor, 1,190 samples while the run goes and what becomes of them.
 # Of the elementary kernels 550 lines are what passes between processes.
-MOST_LINES, MOST_ELEMENTARY = 49_400, 7_289
+MOST_LINES, MOST_ELEMENTARY = 49_530, 7_289
 
 
 def rows(page, title):

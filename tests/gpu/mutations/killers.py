@@ -23,6 +23,7 @@ BARRIER_USE    blocks of the resident kernel that wait for those around them onl
 SPECULATION    a list that lasts shorter than speculated, or does not, and a fault before that is known
 queue(...)     tests/physics/test_queue: the same bits by a queue of bricks, in these cases
 UNFORESEEN     a list that fails in the middle of a batch of steps
+sampled(...)   tests/run/test_analysis: what is sampled while the run goes, against frames and known motions
 over_ranks(...) tests/parallel/test_ranks_*.py: several processes
 SILENT         a rank that does not answer another's GPU
 UNANSWERED     a list of which such a rank has not sent its part
@@ -97,6 +98,11 @@ def over_ranks(test, case="", transport=""):
     script = f"parallel/{file or 'test_ranks_cuda' + '_edges' * (test not in ('test_bits', 'test_shorter_lists'))}.py"
     chosen = (("MDMINI_TEST_ONLY", test), ("MDMINI_TEST_CASE", case), ("MDMINI_TEST_TRANSPORT", transport))
     return Killer(f"{script[9:-3]} ({', '.join(value for _, value in chosen if value)})", script, tuple(each for each in chosen if each[1]))
+
+
+def sampled(*tests):
+    """tests/run/test_analysis: these of its tests."""
+    return Killer(f"test_analysis ({', '.join(tests)})", "run/test_analysis.py", (("MDMINI_TEST_ONLY", ",".join(tests)),))
 
 
 SILENT = over_ranks("test_ranks_hangs:test_gpus")

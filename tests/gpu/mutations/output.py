@@ -36,9 +36,9 @@ for kind, words in (("double", "double"), ("float", "single run.precision=single
     mutant(f"halve {kind}: a third", BLOCK + f" void halve({kind}", "0.5f * sum.high" if kind == "Compensated" else "0.5", "0.3f * sum.high" if kind == "Compensated" else "0.3",
            tests(f"{LIST} reduce.accumulate={words}"))
 REPRODUCIBLE = "reduce.accumulate=reproducible"
-mutant("reproducible: the second part is left out", BLOCK + " void add(MdSplitSum", "sum.part[k] += part;", "if (k != 1) sum.part[k] += part;", tests(REPRODUCIBLE, "reproducible sums"))
-mutant("reproducible: what is left is forgotten", BLOCK + " void add(MdSplitSum", "value = __dsub_rn(value, part);", "", tests(REPRODUCIBLE, "reproducible sums"))
-mutant("reproducible: quanta that are too fine", BLOCK + " void add(MdSplitSum", "constexpr int terms = MD_SUM_BITS", "constexpr int terms = -20 + MD_SUM_BITS", over_ranks("test_bits", "thermostat"))
+mutant("reproducible: the second part is left out", BLOCK + " void add_split(MdSplitSum", "sum.part[k] += part;", "if (k != 1) sum.part[k] += part;", tests(REPRODUCIBLE, "reproducible sums"))
+mutant("reproducible: what is left is forgotten", BLOCK + " void add_split(MdSplitSum", "value = __dsub_rn(value, part);", "", tests(REPRODUCIBLE, "reproducible sums"))
+mutant("reproducible: quanta that are too fine", BLOCK + " void add(MdSplitSum", "add_split<MD_SUM_BITS", "add_split<-20 + MD_SUM_BITS", over_ranks("test_bits", "thermostat"))
 mutant("reproducible: the first part alone is handed on", BLOCK + " void add_to_totals(", "k % sum_parts", "0", tests(REPRODUCIBLE, "reproducible sums"))
 for finish, old, new in (("atomic", "atomicAdd(&a.totals[first + k], sum);", "a.totals[first + k] += sum;"),
                          ("two-pass", "(int64_t)k * gridDim.x + blockIdx.x] = sum;", "(int64_t)k * gridDim.x + blockIdx.x] = blockIdx.x + 1 < gridDim.x ? sum : 0;"),
@@ -95,3 +95,23 @@ for what in ("positions", "velocities", "forces"):
 mutant("seal: output of a stopped step counts", REDUCE + " k_reduce_seal(", "a.status->stopped ? -1 : a.row_step", "a.row_step", overlap(STEPWISE), overlap(BY_GRAPH))
 mutant("seal: another total", REDUCE + " k_reduce_seal(", "a.totals[t]", "a.totals[0]", tests())
 mutant("seal: no fault", REDUCE + " k_reduce_seal(", "fault_step = a.status->fault_step;", "fault_step = ~0ull;", overlap("every, step by step"))  # a stop would hide it
+
+# --- observe -----------------------------------------------------------------------------------------------------------
+
+OBSERVE = "cuda/kernels/observe.cu"
+mutant("observe: the image is left out", OBSERVE + " double displacement_of(", "(double)x.y, tag.iy,", "(double)x.y, 0,", sampled("test_gas"))
+mutant("observe: the image of another axis", OBSERVE + " double displacement_of(", "(double)x.x, tag.ix,", "(double)x.x, tag.iz,", sampled("test_gas"))
+mutant("observe: the origin of another atom", OBSERVE + " double displacement_of(", "(double *)a.now.msd_origin + 3 * i;", "(double *)a.now.msd_origin + i / 2 * 6;", sampled("test_frames"))
+mutant("observe: the origin stays that of the first window", OBSERVE + " double displacement_of(", "if (is_due(a.origins, MD_OBSERVE_DISPLACEMENT)) origin[axis] = now[axis];",
+       "if (is_due(a.origins, MD_OBSERVE_DISPLACEMENT) && origin[axis] == 0) origin[axis] = now[axis];", sampled("test_frames"))
+mutant("observe: two axes", OBSERVE + " double displacement_of(", "axis < 3;", "axis < 2;", sampled("test_frames"))
+mutant("observe: the half kick that is due is left out", OBSERVE + " double velocities_of(", "if (a.kick_first) half_kick(a, load<Pair>(a.now.force, i), &v);", "", sampled("test_frames"))
+mutant("observe: a half kick that is not due", OBSERVE + " double velocities_of(", "if (a.kick_first)", "", sampled("test_units"))
+mutant("observe: the first velocity of another atom", OBSERVE + " double velocities_of(", "(Pair *)a.now.vacf_origin + 3 * i;", "(Pair *)a.now.vacf_origin + i / 2 * 6;", sampled("test_frames"))
+mutant("observe: the last atom is left out", OBSERVE + " k_observe_motion(", "i < own_atoms(a);", "i < own_atoms(a) - 1;", sampled("test_frames"))
+mutant("observe: the other types", OBSERVE + " void add_of_type(", "t == type ?", "t != type ?", sampled("test_frames"))
+mutant("observe: a device that has stopped", OBSERVE + " k_observe_motion(", "if (a.status->stopped) return;", "", sampled("test_seldom"))
+mutant("observe: the row of another sample", OBSERVE + " k_observe_motion(", "a.observed + a.observed_row *", "a.observed + a.observed_row / 2 *", sampled("test_frames"))
+mutant("observe: plain additions", OBSERVE + " k_observe_motion(", "atomicAdd(", PLAIN, on_gpu(sampled("test_memory")))
+COLUMNS = "cuda/kernels/columns.cuh"
+mutant("columns: they stay behind", COLUMNS + " void store_columns(", ")[i] = entries.name;)", ")[i];)", sampled("test_frames"))
