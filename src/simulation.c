@@ -249,10 +249,13 @@ static MdStatus write_restart(MdSimulation *s) {
     if (status == MD_OK) status = md_analysis_collect(s->record.analysis, s->record.ops, s->context);
     if (status != MD_OK) return status;
     if (has_fault(s)) return MD_ERROR_PHYSICS;
+    double heat;
+    status = md_thermostat_heat(&s->thermostat, s->record.ops, s->context, &heat);
+    if (status != MD_OK) return status;
     const double save_s = md_clock_s();
     md_nvtx_begin("restart file", s->record.step);
     bool stands;
-    status = agree(s, md_checkpoint_save(&s->record, s->system, s->thermostat.heat, s->context, &stands));
+    status = agree(s, md_checkpoint_save(&s->record, s->system, heat, s->context, &stands));
     md_comm_broadcast(s->record.comm, &stands, sizeof stands);
     md_nvtx_end();
     MdTraceTrack *track = md_trace_track(s->trace, MD_TRACE_HOST, "restart files");
@@ -370,8 +373,11 @@ static MdStatus verify_end(MdSimulation *s) {
     if (s->trace) s->record.ops->trace(s->context, NULL);                /* the next step is not one of the run */
     if (status == MD_OK) status = verify(s, s->record.step, md_verify_motion);
     if (status != MD_OK) return status;
-    MdThermo end = md_thermo_from_sums(&sums, &s->record.plan.box, s->record.plan.n_atoms, s->record.step,
-                                       s->record.config->run_timestep, s->thermostat.heat);
+    const MdBox *box = &s->record.plan.box;
+    const int64_t n_atoms = s->record.plan.n_atoms;
+    MdThermo end =
+        md_thermo_from_sums(&sums, box, n_atoms, md_config_degrees(s->record.config, n_atoms, box->dimension),
+                            s->record.step, s->record.config->run_timestep, s->thermostat.heat);
     if (is_root(s)) /* the rank that has the rows */
         md_verify_conservation(&s->record.verification, &s->record.history, &end, s->system, s->record.config);
     s->record.verification.complete = true;

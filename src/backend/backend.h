@@ -17,7 +17,6 @@
 #include "base/status.h"
 #include "base/trace.h"
 #include "deck/deck.h"
-#include "physics/noise.h"
 #include "physics/observe.h"
 #include "physics/thermo.h"
 #include "system/system.h"
@@ -197,7 +196,8 @@ typedef struct MdBackendOps {
     void (*destroy)(void *context);
 
     /* Makes n_steps steps of velocity Verlet from first_step on, each: v += f/m dt/2; x += v dt; update_neighbors;
-     * compute_forces; v += f/m dt/2. with_energy: energy and virial too, in the last of them. Remembers the first particle that
+     * compute_forces; v += f/m dt/2. A thermostat on each atom acts in the midst of the drift (physics/bath_atoms.h), with the noise of the
+     * number of the step, and adds to the heat of the sums. with_energy: energy and virial too, in the last of them. Remembers the first particle that
      * moves further than md_fault_distance or not to a finite place; steps after that are not made, or mean nothing. On a GPU the
      * steps are issued on return, and not all done: operations that return sums or particles wait for them (finish). */
     MdStatus (*advance)(void *context, int64_t first_step, int64_t n_steps, bool with_energy);
@@ -215,8 +215,6 @@ typedef struct MdBackendOps {
     MdStatus (*sum)(void *context, MdSums *sums);
     /* v = factor v + shift */
     MdStatus (*scale_velocities)(void *context, double factor, const double shift[3]);
-    /* md_noise_collide for each atom; in 2-D the velocities along z stay. */
-    MdStatus (*collide)(void *context, const MdCollisions *collisions);
     /* v = keep v + push F/m, x += move v, but no atom moves further than `most`, nor by a way that overflows: a step of a
      * minimisation. In double precision. The list stays as it is: the caller knows when it must be built again (rebuild). Invalidates
      * the forces until compute_forces, if move is not 0. */

@@ -13,6 +13,7 @@ static const struct {
     [MD_MASS] = {{"m", " amu"}, "u"},
     [MD_TIME] = {{"tau", " ps"}, "ps"},
     [MD_TEMPERATURE] = {{"epsilon/k", " K"}, "K"},
+    [MD_RATE] = {{"1/tau", " 1/ps"}, "ps-1"},
     [MD_VELOCITY] = {{"sigma/tau", " angstrom/ps"}, "Angstrom ps-1"},
     [MD_FORCE] = {{"epsilon/sigma", " eV/angstrom"}, "kJ mol-1 Angstrom-1"},
     [MD_MOMENTUM] = {{"m sigma/tau", " amu angstrom/ps"}, "u Angstrom ps-1"},
@@ -40,6 +41,7 @@ double md_unit_factor(MdUnits units, MdQuantity quantity) {
     const double time_ps = 1e2 * sqrt(md_amu / md_electronvolt); /* angstrom sqrt(amu/eV), 1e-10 s, in 1e-12 s */
     switch (quantity) {
     case MD_TIME: return time_ps;
+    case MD_RATE:
     case MD_VELOCITY:
     case MD_DIFFUSION:
     case MD_MOMENTUM: return 1 / time_ps;

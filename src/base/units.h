@@ -16,6 +16,7 @@ typedef enum MdQuantity {
     MD_ENERGY,
     MD_MASS,
     MD_TIME,
+    MD_RATE,
     MD_TEMPERATURE,
     MD_VELOCITY,
     MD_FORCE,

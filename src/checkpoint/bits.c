@@ -5,6 +5,7 @@
 #include "base/version.h"
 #include "checkpoint/file.h"
 #include "deck/table.h"
+#include "physics/bath.h"
 
 /* Options that cannot change a bit: the device, monitoring, the way of output into files, and the source of the random
  * numbers of the start. */
@@ -31,6 +32,7 @@ char *md_bits_switches(const MdRecord *r) {
 static void add_domains(const MdRecord *r, MdText *text) {
     const MdIntList *grid = &r->config->parallel_grid;
     const bool takes_sums = r->config->ensemble_thermostat != MD_THERMOSTAT_NONE &&
+                            !(md_bath_traits(r->config->ensemble_thermostat) & MD_BATH_BY_ATOM) &&
                             r->config->reduce_accumulate != MD_ACCUMULATE_REPRODUCIBLE;
     if (!r->ops->bits_follow_grid && !takes_sums) return;
     md_text_add(text, "domains:");

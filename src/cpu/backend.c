@@ -58,6 +58,7 @@ static MdStatus create(void **context, const MdConfig *config, const MdConfig *a
     c->comm = system->comm;
     md_cpu_configure(c, config, system->n_atoms, system->n_own, &system->box, &system->potential);
     memcpy(c->mass, system->mass, sizeof c->mass);
+    c->bath = md_heat_bath_make(config, system);
     c->kernels = md_cpu_kernels(set, c->precision);
     c->forces = md_cpu_forces(set, config->potential_form, c->pair_double);
     md_cpu_allocate(c, config, md_cpu_density(system));
@@ -75,8 +76,22 @@ static void destroy(void *context) {
     md_cpu_free(context);
 }
 
+/* Of those that the drift found: the velocity afterwards is another. */
+static void find_fault_with_bath(MdCpuContext *c, int64_t step) {
+    c->fault = (MdFault){.step = step, .id = INT32_MAX};
+    for (int64_t b = 0; b < c->n_blocks; b++) {
+        if (c->partial[b].n_faults == 0 || c->partial[b].fault_id >= c->fault.id) continue;
+        c->fault.id = c->partial[b].fault_id;
+        c->fault.displacement = c->partial[b].fault_displacement;
+    }
+}
+
 /* Keeps the fault of the own particle with the smallest id, so that the answer does not depend on threads. */
 static void find_fault(MdCpuContext *c, int64_t step) {
+    if (c->bath.facts) {
+        find_fault_with_bath(c, step);
+        return;
+    }
     c->fault = (MdFault){.step = step, .id = INT32_MAX};
     for (int64_t i = 0; i < c->n_atoms; i++) {
         double v_sq = 0;
@@ -120,7 +135,10 @@ static void kick_drift(MdCpuContext *c, int64_t step) {
     c->kick_waits = false;
     if (c->per_call) md_cpu_release_forces(c); /* they are not read after this */
     int64_t n_faults = 0;
-    for (int64_t b = 0; b < c->n_blocks; b++) n_faults += c->partial[b].n_faults;
+    for (int64_t b = 0; b < c->n_blocks; b++) {
+        n_faults += c->partial[b].n_faults;
+        c->heat += c->partial[b].heat;
+    }
     if (n_faults > 0 && c->fault.step < 0) find_fault(c, step);
     if (!md_cpu_has_ranks(c)) c->halted = c->fault.step >= 0;
     c->halo.is_stale = true;
@@ -320,6 +338,7 @@ static void sum_own(MdCpuContext *c, MdSumParts *sums) {
     for (int a = 0; a < 3; a++) sums->momentum[a] = total(c, MD_CPU_MOMENTUM + a);
     for (int k = 0; k < MD_N_TENSOR && c->has_tensor; k++)
         sums->kinetic_tensor[k] = total(c, MD_CPU_KINETIC_TENSOR + k);
+    sums->heat = md_heat_bath_sum(&c->bath, c->heat);
     end_stage(c, MD_CPU_REDUCE, start_s);
 }
 
@@ -371,15 +390,6 @@ static MdStatus descend(void *context, double keep, double push, double move, do
         c->kernels->place_atoms(c);
         c->halo.is_stale = true;
     }
-    end_stage(c, MD_CPU_INTEGRATE, start_s);
-    return MD_OK;
-}
-
-static MdStatus collide(void *context, const MdCollisions *collisions) {
-    MdCpuContext *c = context;
-    const double start_s = md_clock_s();
-    finish_kick(c);
-    c->kernels->collide(c, collisions);
     end_stage(c, MD_CPU_INTEGRATE, start_s);
     return MD_OK;
 }
@@ -506,7 +516,6 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .integrate = integrate,
                                      .sum = sum,
                                      .scale_velocities = scale_velocities,
-                                     .collide = collide,
                                      .descend = descend,
                                      .observe = observe,
                                      .observed = observed,

@@ -23,6 +23,7 @@
 #ifndef MD_CPU_CONTEXT_H
 #define MD_CPU_CONTEXT_H
 
+#include "backend/heat_bath.h"
 #include "backend/backend.h"
 #include "backend/ranks.h"
 #include "cpu/sums.h"
@@ -55,6 +56,10 @@ typedef struct MdCpuPartial {
     double pairs;           /* exact, independent of the type of the sums */
     double displacement_sq; /* largest */
     int64_t n_faults;
+    /* With a thermostat on each atom: quanta of heat of the drift; of the faults that with the smallest id, and how far it went. */
+    int64_t heat;
+    int32_t fault_id;
+    double fault_displacement;
 } MdCpuPartial;
 
 /* Cells; along an axis with n = 1 there is nothing to search but the cell itself. */
@@ -200,6 +205,8 @@ typedef struct MdCpuContext {
     int64_t n_blocks;
     MdSumParts pair_sums; /* those of the last forces with energy */
     MdSplitSum *observed; /* [MD_OBSERVED_ROWS][MD_OBSERVE_N][types] samples; NULL: the deck asks for none */
+    MdBathAtoms bath;
+    int64_t heat; /* quanta of all drifts, own atoms */
     MdFault fault;
     bool halted; /* some rank has a fault: agreed, so that all end at the same step */
     MdCpuHalo halo;
@@ -222,7 +229,6 @@ typedef struct MdCpuKernels {
     void (*wrap)(MdCpuContext *c); /* built_at into the box, and positions by as many boxes; images */
     void (*find_displacements)(MdCpuContext *c);
     void (*sum)(MdCpuContext *c);
-    void (*collide)(MdCpuContext *c, const MdCollisions *collisions);
     void (*fill_candidates)(MdCpuContext *c);
     int64_t (*build_rows)(MdCpuContext *c); /* returns the longest row, which may exceed the capacity */
 } MdCpuKernels;

@@ -151,6 +151,7 @@ static MdStatus create(void **opaque, const MdConfig *config, const MdConfig *as
         return status;
     }
     if (context->comm) cuda_domain_set_own(context, system->n_own);
+    context->arguments.bath = md_heat_bath_make(config, system);
     cuda_state_import(context, system);
     *opaque = context;
     return MD_OK;
@@ -188,12 +189,6 @@ static MdStatus sum(void *context, MdSums *sums) {
 static MdStatus scale_velocities(void *context, double factor, const double shift[3]) {
     MdStatus status = cuda_steps_finish(context);
     if (status == MD_OK) cuda_integrate_scale(context, factor, shift);
-    return status;
-}
-
-static MdStatus collide(void *context, const MdCollisions *collisions) {
-    MdStatus status = cuda_steps_finish(context);
-    if (status == MD_OK) cuda_integrate_collide(context, collisions);
     return status;
 }
 
@@ -328,7 +323,6 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .integrate = integrate,
                                       .sum = sum,
                                       .scale_velocities = scale_velocities,
-                                      .collide = collide,
                                       .descend = descend,
                                       .observe = observe,
                                       .observed = observed,

@@ -43,11 +43,14 @@ typedef struct Need {
 #define OTHERS                                     (0 MD_FORMS(OTHER_BIT))
 #define FREE_CUTOFF                                (0 MD_FORMS(FREE_BIT))
 
-/* Thermostats, and those with a relaxation time. */
+/* Thermostats, those with a relaxation time, and those that act on each atom or every some steps. */
 #define BATH_BIT(name, ...)                         | BIT(MD_THERMOSTAT_##name)
 #define RELAXES_BIT(name, word, file, traits, help) | ((traits)&MD_BATH_RELAXES ? BIT(MD_THERMOSTAT_##name) : 0)
+#define ATOM_BIT(name, word, file, traits, help)    | ((traits)&MD_BATH_BY_ATOM ? BIT(MD_THERMOSTAT_##name) : 0)
 #define BATHS                                       (0 MD_BATHS(BATH_BIT))
 #define RELAXING                                    (0 MD_BATHS(RELAXES_BIT))
+#define BY_ATOM                                     (0 MD_BATHS(ATOM_BIT))
+#define BY_SUMS                                     (BATHS & ~BY_ATOM)
 
 static const Need needs[] = {
     NEED(system_file, system_start, BIT(MD_START_FILE)),
@@ -72,8 +75,9 @@ static const Need needs[] = {
     NEED(run_minimize_force, run_minimize, BIT(MD_MINIMIZE_STEEPEST) | BIT(MD_MINIMIZE_FIRE)),
     NEED(run_minimize_steps, run_minimize, BIT(MD_MINIMIZE_STEEPEST) | BIT(MD_MINIMIZE_FIRE)),
     NEED(ensemble_target, ensemble_thermostat, BATHS),
-    NEED(ensemble_every, ensemble_thermostat, BATHS),
+    NEED(ensemble_every, ensemble_thermostat, BY_SUMS),
     NEED(ensemble_relaxation, ensemble_thermostat, RELAXING),
+    NEED(ensemble_friction, ensemble_thermostat, BY_ATOM),
     NEED(ensemble_last_step, ensemble_thermostat, BATHS),
     NEED(memory_brick_grid, memory_sort, BIT(MD_SORT_BRICK)),
     NEED(memory_brick_cells, memory_sort, BIT(MD_SORT_BRICK)),
@@ -223,14 +227,30 @@ static void check_grid(const MdDeck *deck, MdErrors *errors) {
             md_deck_origin(deck, MD_OPTION_parallel_grid), n, n == 1 ? "" : "s");
 }
 
+/* One of both: what a layer on top gives replaces the other. */
+static void check_friction(MdDeck *deck, MdErrors *errors) {
+    enum { FRICTION = MD_OPTION_ensemble_friction, RELAXATION = MD_OPTION_ensemble_relaxation };
+    const MdConfig *c = &deck->config;
+    if (deck->doubtful[FRICTION] || deck->doubtful[RELAXATION]) return;
+    if (md_is_auto(c->ensemble_friction) || md_is_auto(c->ensemble_relaxation)) return;
+    if (deck->layer[FRICTION] != deck->layer[RELAXATION]) {
+        md_deck_reset(deck, deck->layer[FRICTION] < deck->layer[RELAXATION] ? FRICTION : RELAXATION);
+        return;
+    }
+    md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.friction: ensemble.relaxation is given, too (%s): take one of them, as friction = 1 / (2 relaxation)",
+            md_deck_origin(deck, FRICTION), md_deck_origin(deck, RELAXATION));
+}
+
+/* Numbers as in the deck. */
 static void check_relaxation(const MdDeck *deck, MdErrors *errors) {
     const MdConfig *c = &deck->config;
-    if (deck->doubtful[MD_OPTION_ensemble_thermostat] || deck->doubtful[MD_OPTION_ensemble_relaxation]) return;
-    if (!(RELAXING >> c->ensemble_thermostat & 1) || !md_is_auto(c->ensemble_relaxation)) return;
-    char *found = md_deck_value_text(deck, MD_OPTION_ensemble_thermostat);
-    md_fail(errors, MD_ERROR_INPUT,
-            "%s: ensemble.thermostat: %s needs ensemble.relaxation, its relaxation time in %s; allowed: above 0",
-            md_deck_origin(deck, MD_OPTION_ensemble_thermostat), found, md_config_unit(c, MD_TIME));
+    const bool by_friction = !md_is_auto(c->ensemble_friction);
+    const int option = by_friction ? MD_OPTION_ensemble_friction : MD_OPTION_ensemble_relaxation;
+    if (deck->doubtful[MD_OPTION_ensemble_thermostat] || deck->doubtful[option] || deck->doubtful[MD_OPTION_run_timestep]) return;
+    if (!(RELAXING >> c->ensemble_thermostat & 1) || md_config_relaxation(c) >= 2 * c->run_timestep) return;
+    char *found = md_deck_value_text(deck, option);
+    md_fail(errors, MD_ERROR_INPUT, "%s: %s: read %s; allowed: %s %.6g, so that the kinetic energy relaxes in two time steps or more",
+            md_deck_origin(deck, option), md_option_name(option), found, by_friction ? "up to" : "from", by_friction ? 0.25 / c->run_timestep : 2 * c->run_timestep);
     free(found);
 }
 
@@ -249,16 +269,27 @@ static void check_windows(const MdDeck *deck, int every, int64_t steps, MdErrors
         md_deck_origin(deck, MD_OPTION_run_steps));
 }
 
+static void check_target(const MdDeck *deck, MdErrors *errors) {
+    const MdRealList *target = &deck->config.ensemble_target;
+    if (deck->doubtful[MD_OPTION_ensemble_target]) return;
+    if (target->n > 2)
+        md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read %d values; allowed: one, or two for a ramp",
+                md_deck_origin(deck, MD_OPTION_ensemble_target), target->n);
+    if (target->n == 2 && (target->values[0] == 0) != (target->values[1] == 0))
+        md_fail(errors, MD_ERROR_INPUT,
+                "%s: ensemble.target: read %g %g; a ramp has no end at a temperature of 0: allowed: numbers above 0, or "
+                "run.minimize for a start at rest",
+                md_deck_origin(deck, MD_OPTION_ensemble_target), target->values[0], target->values[1]);
+}
+
 void md_deck_check(MdDeck *deck, MdErrors *errors) {
     for (int k = 0; k < N_NEEDS; k++) check_need(deck, &needs[k], errors);
     check_images(deck, errors);
     check_registers(deck, errors);
     check_grid(deck, errors);
+    check_friction(deck, errors);
     check_relaxation(deck, errors);
     check_windows(deck, MD_OPTION_analysis_msd_every, deck->config.analysis_msd_every, errors);
     check_windows(deck, MD_OPTION_analysis_vacf_every, deck->config.analysis_vacf_every, errors);
-    int n_targets = deck->config.ensemble_target.n;
-    if (n_targets > 2)
-        md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read %d values; allowed: one, or two for a ramp",
-                md_deck_origin(deck, MD_OPTION_ensemble_target), n_targets);
+    check_target(deck, errors);
 }

@@ -6,6 +6,8 @@
 
 #include "base/memory.h"
 #include "deck/reader.h"
+#include "physics/bath.h"
+#include "physics/thermo.h"
 
 void md_deck_reset(MdDeck *deck, int option) {
     const MdOptionRow *row = md_option_row(option);
@@ -72,6 +74,24 @@ const char *md_deck_stream(const MdDeck *deck, size_t *n) {
 const char *md_deck_file(const MdDeck *deck, int k) { return k < deck->n_files ? deck->files[k] : NULL; }
 
 char *md_config_value_text(const MdConfig *config, int option) { return md_value_write(md_option_row(option), config); }
+
+MdRamp md_config_target(const MdConfig *config) {
+    const MdRealList *target = &config->ensemble_target;
+    const bool ends = config->ensemble_last_step != MD_AUTO_INT;
+    return (MdRamp){.from = target->values[0],
+                    .to = target->values[target->n - 1],
+                    .last_step = ends ? config->ensemble_last_step : config->run_steps};
+}
+
+double md_config_relaxation(const MdConfig *config) {
+    if (!md_is_auto(config->ensemble_friction)) return 1 / (2 * config->ensemble_friction);
+    return md_is_auto(config->ensemble_relaxation) ? 100 * config->run_timestep : config->ensemble_relaxation;
+}
+
+double md_config_degrees(const MdConfig *config, int64_t n_atoms, int dimension) {
+    const bool moves_all = md_bath_traits(config->ensemble_thermostat) & MD_BATH_BY_ATOM;
+    return md_degrees_of_freedom(n_atoms, dimension, !moves_all);
+}
 
 char *md_deck_value_text(const MdDeck *deck, int option) {
     return md_config_value_text(deck->is_settled ? &deck->given : &deck->config, option);

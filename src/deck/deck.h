@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "deck/config.h"
+#include "physics/bath_atoms.h"
 
 typedef struct MdDeck MdDeck;
 
@@ -63,6 +64,12 @@ bool md_deck_ramp_ends(const MdConfig *config);
 /* The value of an option as written in a deck; text from malloc. */
 char *md_deck_value_text(const MdDeck *deck, int option);
 char *md_config_value_text(const MdConfig *config, int option);
+/* The target temperature of the thermostat. */
+MdRamp md_config_target(const MdConfig *config);
+/* The relaxation time of the kinetic energy by the thermostat: ensemble.relaxation, or by ensemble.friction, or by default. */
+double md_config_relaxation(const MdConfig *config);
+/* Degrees of freedom: a thermostat on each atom moves the centre of mass, too; otherwise the total momentum stays, and D are less. */
+double md_config_degrees(const MdConfig *config, int64_t n_atoms, int dimension);
 
 /* --- the table itself, for help, reference page, JSON --- */
 

@@ -3,27 +3,27 @@
  *
  * It scales about the mean velocity, so that the total momentum does not change: the temperature is that of the motion
  * without it, and scaling all of it would turn heat into a drift of the whole system (Harvey, Tan, Cheatham, J. Comput. Chem.
- * 19, 726 (1998)). Collisions of single atoms change the momentum. They act on velocities to which the motion of the centre of mass
- * at the target temperature is added, drawn anew each time, and afterwards the total momentum is reset: so the other
- * D (N - 1) degrees of freedom are canonical, for any N. It keeps account of the energy it puts in, so that energy conservation can be
- * judged in a heated run as well. */
+ * 19, 726 (1998)). It keeps account of the energy it puts in, so that energy conservation can be judged in a heated run as well.
+ *
+ * A thermostat on each atom (MD_BATH_BY_ATOM) acts in the backends, in each step (physics/bath_atoms.h), and its heat since they were
+ * created is in their sums. */
 #ifndef MD_INTEGRATE_THERMOSTAT_H
 #define MD_INTEGRATE_THERMOSTAT_H
 
 #include "backend/backend.h"
 #include "parallel/comm.h"
 #include "physics/bath.h"
+#include "physics/bath_atoms.h"
 
 typedef struct MdThermostat {
-    MdBath *bath; /* NULL: none */
-    bool by_atom; /* MD_BATH_BY_ATOM */
-    int dimension;
-    double from, to;          /* target temperature at step 0 and at last_step, epsilon/k */
-    int64_t every, last_step; /* steps between actions; none after last_step */
+    MdBath *bath;             /* NULL: none that acts here */
+    bool by_atom;             /* it acts in the backend */
+    MdRamp target;            /* no action after its last step */
+    int64_t every;            /* steps between actions */
     double elapsed;           /* time between actions, in relaxation times */
     double noise;             /* share of the target speeds that only rounding of cancelling forces makes */
     double degrees, mass;     /* of freedom; of all particles */
-    double heat;              /* energy put in so far, epsilon, all particles */
+    double heat; /* energy put in so far, epsilon, all particles; by_atom: before the backend was created */
     uint64_t key;             /* of its random numbers */
     const MdComm *comm;       /* the processes of the run */
 } MdThermostat;
@@ -45,6 +45,9 @@ MdStatus md_thermostat_check_motion(const MdThermostat *thermostat, const MdBack
 
 /* Acts if it is due at this step. Collective. */
 MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, void *context, int64_t step);
+
+/* All heat until now: for a restart file. Collective. */
+MdStatus md_thermostat_heat(const MdThermostat *thermostat, const MdBackendOps *ops, void *context, double *heat);
 
 /* The first step after `step` at which it acts; INT64_MAX: never. */
 int64_t md_thermostat_next(const MdThermostat *thermostat, int64_t step);

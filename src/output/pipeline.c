@@ -110,7 +110,8 @@ static MdStatus write_item(MdPipeline *p, const Item *item) {
     if (has_frame) md_trajectory_convert(md_config_units(p->spec.config), p->n_rows, &output.frame);
     if (!md_comm_is_root(p->ring->comm))
         return has_frame && p->collective ? md_collective_follow(p->collective, &output.frame, p->errors) : MD_OK;
-    MdThermo thermo = md_thermo_from_sums(&output.sums, p->spec.box, p->spec.n_atoms, item->request.step,
+    const double degrees = md_config_degrees(p->spec.config, p->spec.n_atoms, p->spec.box->dimension);
+    MdThermo thermo = md_thermo_from_sums(&output.sums, p->spec.box, p->spec.n_atoms, degrees, item->request.step,
                                           p->spec.config->run_timestep, item->heat);
     if (item->due & MD_DUE_THERMO) {
         p->spec.take_row(p->spec.user, &thermo);

@@ -1,12 +1,11 @@
 /* Thermostats: their arguments and results.
  *
- * A bath is a row of baths.def and a file in baths/ with one function, md_bath_<file>, which is called at each step at which the
- * thermostat acts. There are two kinds:
- *   without MD_BATH_BY_ATOM  it returns the new kinetic energy, and the factor of all velocities;
- *   with MD_BATH_BY_ATOM     it returns how atoms collide with the heat bath, each with its own random numbers (noise.h).
+ * A bath is a row of baths.def and a file in baths/ with one function, md_bath_<file>. There are two kinds:
+ *   without MD_BATH_BY_ATOM  it is called every ensemble.every steps, and returns the new kinetic energy, and the factor of all
+ *                            velocities (integrate/thermostat.c);
+ *   with MD_BATH_BY_ATOM     it is called once, and returns how each atom is changed in each step (bath_atoms.h).
  * A bath has no state: random numbers follow from key and step, so that a run that is resumed, or has more ranks, draws the same. What
- * rank 0 gets counts for all: the C libraries of two hosts differ in the last bit of an exponential.
- * integrate/thermostat.c changes the velocities, keeps the total momentum and adds up the heat. */
+ * rank 0 gets counts for all: the C libraries of two hosts differ in the last bit of an exponential. */
 #ifndef MD_PHYSICS_BATH_H
 #define MD_PHYSICS_BATH_H
 
@@ -15,19 +14,21 @@
 #include "physics/baths.def"
 
 typedef struct MdBathCall {
-    double kinetic; /* energy of the motion without that of the whole, epsilon: above 0, except with MD_BATH_BY_ATOM */
+    double
+        elapsed; /* time since it acted last over the relaxation time of the kinetic energy; NaN without MD_BATH_RELAXES */
+    /* Without MD_BATH_BY_ATOM: */
+    double kinetic;     /* energy of the motion without that of the whole, epsilon: above 0 */
     double temperature; /* the target, epsilon/k */
     double target;      /* mean kinetic energy there, degrees k T / 2 */
     double degrees;     /* of freedom: 2 at least */
-    double elapsed;     /* time since it acted last over ensemble.relaxation; NaN without MD_BATH_RELAXES */
     uint64_t key, step; /* of random numbers */
 } MdBathCall;
 
 typedef struct MdBathChange {
     double kinetic, factor; /* energy afterwards; of the velocities: its square is the ratio of the energies */
-    /* MD_BATH_BY_ATOM: the probability of an atom to collide; then v becomes keep v + spread / sqrt(mass) times a normal number in
-     * each direction. To leave the canonical distribution as it is spread^2 is (1 - keep^2) temperature. */
-    double share, keep, spread;
+    /* MD_BATH_BY_ATOM: the probability of an atom to be changed in a step; then v becomes keep v + sqrt(drawn k T / m) times a normal number
+     * in each direction. drawn = 1 - keep^2: this leaves the canonical distribution as it is. */
+    double share, keep, drawn;
 } MdBathChange;
 
 typedef MdBathChange MdBath(const MdBathCall *call);
@@ -35,5 +36,26 @@ typedef MdBathChange MdBath(const MdBathCall *call);
 #define MD_DECLARE_BATH(name, word, file, ...) MdBath md_bath_##file;
 MD_BATHS(MD_DECLARE_BATH)
 #undef MD_DECLARE_BATH
+
+/* Of MD_THERMOSTAT_..., of which the first is none. */
+typedef struct MdBathRow {
+    MdBath *bath; /* NULL: none */
+    int traits;
+} MdBathRow;
+
+static inline MdBathRow md_bath_row(int thermostat) {
+#define MD_BATH_ROW(name, word, file, traits, help) {md_bath_##file, traits},
+    const MdBathRow rows[] = {{0, 0}, MD_BATHS(MD_BATH_ROW)};
+#undef MD_BATH_ROW
+    return rows[thermostat];
+}
+
+/* Traits alone, for code that is linked without the baths. */
+static inline int md_bath_traits(int thermostat) {
+#define MD_BATH_TRAITS(name, word, file, traits, help) traits,
+    const int all[] = {0, MD_BATHS(MD_BATH_TRAITS)};
+#undef MD_BATH_TRAITS
+    return all[thermostat];
+}
 
 #endif

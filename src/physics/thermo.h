@@ -3,6 +3,7 @@
 #ifndef MD_PHYSICS_THERMO_H
 #define MD_PHYSICS_THERMO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "physics/box.h"
@@ -24,6 +25,7 @@ typedef struct MdSums {
     double kinetic;       /* sum of m v^2 / 2 */
     double momentum[3];   /* sum of m v */
     double force_sq_mass; /* sum of F^2 / m: scale of the time-step error of the energy */
+    double heat;          /* energy that a thermostat on each atom has put in since the backend was created */
     /* with analysis.pressure = tensor, else 0 */
     double virial_tensor[MD_N_TENSOR];  /* sum over pairs of r_a F_b */
     double kinetic_tensor[MD_N_TENSOR]; /* sum of m v_a v_b */
@@ -31,7 +33,7 @@ typedef struct MdSums {
 
 /* The same as they are added up: with reduce.accumulate = reproducible in parts; else the first part is all. */
 typedef struct MdSumParts {
-    MdSplitSum pairs, potential, truncation, virial, kinetic, momentum[3], force_sq_mass;
+    MdSplitSum pairs, potential, truncation, virial, kinetic, momentum[3], force_sq_mass, heat;
     MdSplitSum virial_tensor[MD_N_TENSOR], kinetic_tensor[MD_N_TENSOR];
 } MdSumParts;
 
@@ -50,17 +52,19 @@ typedef struct MdThermo {
     double pressure_tensor[MD_N_TENSOR];
 } MdThermo;
 
-/* Degrees of freedom: the total momentum is removed. */
-static inline double md_degrees_of_freedom(int64_t n_atoms, int dimension) {
-    return (double)dimension * (double)(n_atoms - 1);
+/* Degrees of freedom. If the motion keeps the total momentum, which is removed at the start, D N less D. */
+static inline double md_degrees_of_freedom(int64_t n_atoms, int dimension, bool keeps_momentum) {
+    return (double)dimension * (double)(n_atoms - keeps_momentum);
 }
 
-/* Quantities per particle from the sums. heat: energy that the thermostat has put in so far, in total. */
-static inline MdThermo md_thermo_from_sums(const MdSums *sums, const MdBox *box, int64_t n_atoms, int64_t step,
-                                           double timestep, double heat) {
+/* Quantities per particle from the sums. degrees: of freedom; heat: energy that the thermostat has put in besides that in the sums, in
+ * total. */
+static inline MdThermo md_thermo_from_sums(const MdSums *sums, const MdBox *box, int64_t n_atoms, double degrees,
+                                           int64_t step, double timestep, double heat) {
     double n = (double)n_atoms;
     MdThermo t = {.step = step, .time = (double)step * timestep};
-    t.temperature = 2 * sums->kinetic / md_degrees_of_freedom(n_atoms, box->dimension);
+    t.temperature = 2 * sums->kinetic / degrees;
+    heat += sums->heat;
     t.pressure = (2 * sums->kinetic + sums->virial) / (box->dimension * md_box_volume(box));
     for (int k = 0; k < MD_N_TENSOR; k++)
         t.pressure_tensor[k] = (sums->kinetic_tensor[k] + sums->virial_tensor[k]) / md_box_volume(box);

@@ -56,6 +56,7 @@ char *md_advice_thermostat(const MdRecord *r) {
     const MdConfig *c = r->config;
     const bool ends_early = c->ensemble_last_step != MD_AUTO_INT && c->ensemble_last_step < c->run_steps;
     const int64_t end = ends_early ? c->ensemble_last_step : c->run_steps;
+    if (md_bath_traits(c->ensemble_thermostat) & MD_BATH_BY_ATOM) return NULL;
     if (c->ensemble_thermostat == MD_THERMOSTAT_NONE || end == 0 || end >= c->ensemble_every) return NULL;
     return md_format("the thermostat never acts: ensemble.every is %lld (%s), %s %lld (%s): take "
                      "a smaller one, or ensemble.thermostat = none",

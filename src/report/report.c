@@ -15,6 +15,7 @@
 #include "deck/table.h"
 #include "deck/units.h"
 #include "output/path.h"
+#include "physics/bath.h"
 #include "report/advice.h"
 #include "report/averages.h"
 #include "report/continued.h"
@@ -166,6 +167,23 @@ static void log_tail(MdRecord *r) {
     free(text);
 }
 
+/* What it does in this run, with what the deck leaves to the default. */
+static void log_thermostat(MdRecord *r, const char *prefix) {
+    const MdConfig *c = r->config;
+    const int traits = md_bath_traits(c->ensemble_thermostat);
+    if (!(traits & MD_BATH_RELAXES)) return;
+    const double time = md_config_relaxation(c), factor = md_config_factor(c, MD_TIME);
+    const bool is_default = md_is_auto(c->ensemble_relaxation) && md_is_auto(c->ensemble_friction);
+    char *word = md_config_value_text(c, MD_OPTION_ensemble_thermostat);
+    md_log(r->log, "%sthermostat %s: the kinetic energy relaxes in %.6g %s%s", prefix, word, factor * time,
+           md_config_unit(c, MD_TIME), is_default ? " (100 steps, the default)" : "");
+    if (traits & MD_BATH_BY_ATOM)
+        md_log(r->log, ", friction %.6g %s, in each step; temperature of D N degrees of freedom\n",
+               1 / (2 * factor * time), md_config_unit(c, MD_RATE));
+    else md_log(r->log, "; every %lld steps\n", (long long)c->ensemble_every);
+    free(word);
+}
+
 /* Backend, device and processes; each line begins with prefix. */
 static void log_setup(MdRecord *r, const char *prefix) {
     const MdVersion *version = md_version();
@@ -204,6 +222,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
     warn_of(r, prefix, md_places_warning_of_motion(r));
     if (r->plan.file_velocities)
         md_log(r->log, "%sstart     velocities are those of %s, less their mean\n", prefix, r->config->system_file);
+    log_thermostat(r, prefix);
     log_file_note(r, prefix);
     if (r->no_gpu) md_log(r->log, "%smemory    not known without the GPU", prefix);
     else md_log(r->log, "%smemory    %s of main memory", prefix, md_bytes(r->memory.host_bytes).text);
@@ -281,7 +300,8 @@ static void log_heading(MdRecord *r) {
            "\n%s, energies per atom; conserved: total energy less the heat of the thermostat, with "
            "truncated pairs made whole\n%s%12s %12s %12s %14s %14s %14s %14s",
            is_metal ? "metal units" : "reduced units",
-           r->config->ensemble_thermostat == MD_THERMOSTAT_NONE
+           r->config->ensemble_thermostat == MD_THERMOSTAT_NONE ||
+                   md_bath_traits(r->config->ensemble_thermostat) & MD_BATH_BY_ATOM
                ? ""
                : "a row is the state of its step before the thermostat acts\n",
            "step", "time", "temperature", "potential", "total", "conserved", "pressure");

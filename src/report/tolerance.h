@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "deck/deck.h"
+#include "physics/bath.h"
 #include "physics/thermo.h"
 #include "system/system.h"
 
@@ -150,25 +151,32 @@ static inline double md_tolerance_temperature_error(double curvature, int dimens
 }
 static const double md_tolerance_temperature_share = 0.01;
 
-/* Thermostats that act on each atom: what their collisions change of the shadow energy is in no account. An action draws a share of
- * the velocities anew, and with it that share of dt^2 v K v / 12, whose mean is dt^2 T K / 12 afterwards; velocity Verlet takes it back
- * to a mean that is lower by (w dt)^2 / 4. So each action leaves the product of the three on average (shadow work: Sivak, Chodera,
- * Crooks, Phys. Rev. X 3, 011007 (2013)); melts had 0.2 to 0.7 of it at
- * time steps of 0.005 and 0.008, and four times as much is allowed. By chance it leaves
+/* Whether a thermostat acts on each atom in each step. */
+static inline bool md_tolerance_has_bath(const MdConfig *config) {
+    return md_bath_traits(config->ensemble_thermostat) & MD_BATH_BY_ATOM;
+}
+
+/* Thermostats that act on each atom: what they change of the shadow energy is in no account. A step draws a share of the velocities
+ * anew, and with it that share of dt^2 v K v / 12, whose mean is dt^2 T K / 12 afterwards. In BAOAB the velocity there has the target's
+ * temperature for oscillators, and nothing is left on average; for other motion at most the mean times (w dt)^2 / 4, by which velocities
+ * at whole steps are too slow (shadow work: Sivak, Chodera, Crooks, Phys. Rev. X 3, 011007 (2013)). By chance a step leaves
  * dt^2 v K v / 12 of the energy that is drawn anew: six standard deviations. `row` and curvature as above. */
 static inline double md_tolerance_collisions(const MdConfig *config, const MdThermo *row, double curvature,
                                              const MdSystem *system, double steps) {
-#define BY_ATOM(name, word, file, traits, help) | ((traits)&MD_BATH_BY_ATOM ? 1u << MD_THERMOSTAT_##name : 0)
-    const unsigned by_atom = 0 MD_BATHS(BY_ATOM);
-#undef BY_ATOM
-    if (!(by_atom >> config->ensemble_thermostat & 1)) return 0;
-    const double actions = steps / (double)config->ensemble_every;
-    const double elapsed = (double)config->ensemble_every * config->run_timestep / config->ensemble_relaxation;
-    const double drawn = elapsed >= 0 ? -expm1(-elapsed) : 1; /* no relaxation time: all */
+    if (!md_tolerance_has_bath(config)) return 0;
+    const double drawn = -expm1(-config->run_timestep / md_config_relaxation(config));
     const double shadow = config->run_timestep * config->run_timestep * fmax(curvature, 0) * row->temperature / 12;
     const double lower = md_tolerance_temperature_error(curvature, system->box.dimension, config->run_timestep);
     const double degrees = (double)system->box.dimension * (double)system->n_atoms;
-    return drawn * shadow * lower * 4 * actions + 6 * shadow * sqrt(2 * drawn * actions / degrees);
+    return drawn * shadow * lower * steps + 6 * shadow * sqrt(2 * drawn * steps / degrees);
+}
+
+/* The total momentum per particle that such a thermostat makes: of all particles together at the temperature of `row`, six standard
+ * deviations along each axis. mass: the largest. */
+static inline double md_tolerance_momentum_of_bath(const MdConfig *config, const MdThermo *row, double mass,
+                                                   const MdSystem *system) {
+    if (!md_tolerance_has_bath(config)) return 0;
+    return 6 * sqrt(system->box.dimension * mass * row->temperature / (double)system->n_atoms);
 }
 
 /* The share of the bound of the potential energy that its error may still reach when atoms are this far (sigma) from a crystal.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/heat_bath.h"
 #include "base/memory.h"
 #include "base/stop.h"
 #include "cpu/reference.h"
@@ -309,17 +310,38 @@ typedef struct Displacements {
     double n, sum_sq, n_losing, longest, off;
 } Displacements;
 
+/* By friction and noise in the midst of the drift to `step` (bath_atoms.h): the mean of the velocities before and after it. */
+static void pass_bath(const MdBathAtoms *bath, int precision, int64_t step, uint32_t id, int type, double v[3]) {
+    uint32_t words[4];
+    double normal[3];
+    if (!bath->facts || !md_bath_changes(bath, step, id)) return;
+    md_noise_words_of_atom(bath->keys, (uint64_t)step, id, MD_NOISE_NORMAL, words);
+    if (precision == MD_PRECISION_DOUBLE) md_noise_normals_d(words, normal);
+    else {
+        float single[3];
+        md_noise_normals_f(words, single);
+        for (int a = 0; a < 3; a++) normal[a] = (double)single[a];
+    }
+    const double width = md_bath_width(bath, step, bath->root[type]);
+    for (int a = 0; a < bath->dimension; a++)
+        v[a] = 0.5 * (v[a] + md_bath_velocity_d(v[a], bath->keep, width, normal[a]));
+}
+
 static void compare_motion(MdVerification *verification, const MdBackendOps *ops, const Motion *motion,
                            const MdSystem *system, const MdConfig *config, int64_t step) {
     const double dt = config->run_timestep;
+    const MdBathAtoms bath = md_heat_bath_make(config, system);
     const double loss = md_tolerance_step_loss(config, system, verification->curvature, step);
     Displacements of_type[MD_MAX_TYPES] = {{0}};
     for (int64_t i = 0; i < system->n_own; i++) {
         Displacements *d = &of_type[system->type[i]];
-        double step_along = 0, off_along = 0; /* the largest of the three axes */
+        double step_along = 0, off_along = 0, v[3]; /* the largest of the three axes */
+        for (int a = 0; a < 3; a++)
+            v[a] = motion->velocity[3 * i + a] + 0.5 * dt * motion->force[3 * i + a] / system->mass[system->type[i]];
+        pass_bath(&bath, config->run_precision, step + 1, (uint32_t)(system->first + i), system->type[i], v);
         for (int a = 0; a < 3; a++) {
             const int64_t k = 3 * i + a;
-            const double way = dt * (motion->velocity[k] + 0.5 * dt * motion->force[k] / system->mass[system->type[i]]);
+            const double way = dt * v[a];
             const double off = fabs(md_nearest_image_d(motion->moved_to[k] - motion->position[k] - way,
                                                        system->box.length[a], md_box_inverse(&system->box, a)));
             d->sum_sq += way * way;
@@ -450,5 +472,6 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
     }
     add_check(verification, "conserved energy, change per atom", -1, worst_moved, worst_limit);
     add_check(verification, "total momentum per atom", -1, largest.momentum,
-              md_tolerance_momentum(config, &largest, verification->force, mass, system));
+              md_tolerance_momentum(config, &largest, verification->force, mass, system) +
+                  md_tolerance_momentum_of_bath(config, &largest, mass, system));
 }

@@ -191,14 +191,16 @@ static MdStatus fill_places(const MdProblems *problems, const MdLayout *layout, 
 /* Of all processes together, after positions and types. */
 static MdStatus fill_velocities(const MdProblems *problems, const MdLayout *layout, const MdSystemPlan *plan,
                                 MdSystem *system) {
-    const double temperature = md_deck_config(problems->deck)->system_temperature;
+    const MdConfig *config = md_deck_config(problems->deck);
+    const double temperature = config->system_temperature;
     if (layout->plan.file_velocities) {
         md_velocity_remove_momentum(system);
         return MD_OK;
     }
     MdRandom *random = random_for(problems, plan, MD_STREAM_VELOCITY);
     if (!random) return MD_ERROR_INPUT;
-    md_velocity_fill(system, md_is_auto(temperature) ? 1 : temperature, random);
+    md_velocity_fill(system, md_is_auto(temperature) ? 1 : temperature,
+                     md_config_degrees(config, system->n_atoms, system->box.dimension), random);
     md_random_destroy(random, &system->random);
     return MD_OK;
 }

@@ -57,7 +57,7 @@ void md_velocity_remove_momentum(MdSystem *system) {
         for (int a = 0; a < 3; a++) system->velocity[3 * i + a] -= momentum[a] / mass;
 }
 
-void md_velocity_fill(MdSystem *system, double temperature, MdRandom *random) {
+void md_velocity_fill(MdSystem *system, double temperature, double degrees, MdRandom *random) {
     const int dimension = system->box.dimension;
     double *velocity = system->velocity, spread[MD_MAX_TYPES];
     for (int t = 0; t < system->potential.n_types; t++) spread[t] = sqrt(temperature / system->mass[t]);
@@ -71,7 +71,7 @@ void md_velocity_fill(MdSystem *system, double temperature, MdRandom *random) {
     md_velocity_remove_momentum(system);
     double sum;
     sum_terms(system, twice_kinetic_term, 1, &sum);
-    const double scale = sqrt(temperature * md_degrees_of_freedom(system->n_atoms, dimension) / sum);
+    const double scale = sqrt(temperature * degrees / sum);
     for (int64_t k = 0; k < 3 * system->n_own; k++) velocity[k] *= scale;
     md_velocity_remove_momentum(system); /* the rest from rounding */
 }

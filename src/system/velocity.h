@@ -10,8 +10,8 @@
 double md_system_mass(const MdSystem *system);
 
 /* Maxwell velocities: normal numbers times sqrt(T / m), the total momentum removed, then scaled so that the temperature
- * with dimension (n_atoms - 1) degrees of freedom is exact. Along z, 0 in two dimensions. */
-void md_velocity_fill(MdSystem *system, double temperature, MdRandom *random);
+ * with so many degrees of freedom is exact. Along z, 0 in two dimensions. */
+void md_velocity_fill(MdSystem *system, double temperature, double degrees, MdRandom *random);
 
 /* Takes the mean motion away: the temperature counts dimension (n_atoms - 1) degrees of freedom. */
 void md_velocity_remove_momentum(MdSystem *system);

@@ -33,8 +33,27 @@ static void test_moot(void) {
                   "ensemble.target=2"));
     CHECK(refused(WORDS("layer1.txt:3: ensemble.relaxation: has no effect", "ensemble.thermostat = csvr or langevin"),
                   "[ensemble]\nthermostat = rescale\nrelaxation = 0.1\n", NULL));
-    CHECK(refused(WORDS("layer1.txt:2: ensemble.thermostat: csvr needs ensemble.relaxation"),
-                  "[ensemble]\nthermostat = csvr\nrelaxation = auto\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:3: ensemble.relaxation: read 0.009; allowed: from 0.01"),
+                  "[ensemble]\nthermostat = csvr\nrelaxation = 0.009\n[run]\ntimestep = 0.005\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:3: ensemble.friction: read 51; allowed: up to 50"),
+                  "[ensemble]\nthermostat = langevin\nfriction = 51\n[run]\ntimestep = 0.005\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:3: ensemble.friction: has no effect", "ensemble.thermostat = langevin"),
+                  "[ensemble]\nthermostat = csvr\nfriction = 1\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:3: ensemble.every: has no effect", "ensemble.thermostat = rescale or csvr"),
+                  "[ensemble]\nthermostat = langevin\nevery = 5\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:4: ensemble.friction: ensemble.relaxation is given, too (layer1.txt:3)"),
+                  "[ensemble]\nthermostat = langevin\nrelaxation = 1\nfriction = 1\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:3: ensemble.friction: read \"-1\"", "allowed: a number above 0"),
+                  "[ensemble]\nthermostat = langevin\nfriction = -1\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:3: ensemble.target: read 1 0; a ramp has no end at a temperature of 0"),
+                  "[ensemble]\nthermostat = rescale\ntarget = 1 0\n", NULL));
+    MdDeck *deck = READ(NULL, "[ensemble]\nthermostat = langevin\nrelaxation = 2\n",
+                        "ensemble.friction=0.5"); /* the layer on top */
+    CHECK(md_is_auto(md_deck_config(deck)->ensemble_relaxation) && md_config_relaxation(md_deck_config(deck)) == 1);
+    md_deck_destroy(deck);
+    deck = READ(NULL, "[ensemble]\nthermostat = csvr\n[run]\ntimestep = 0.004\n");
+    CHECK(md_config_relaxation(md_deck_config(deck)) == 0.4);
+    md_deck_destroy(deck);
     static const char *const wrong[] = {"0", "-0.1", "nan", "inf", "none", "0.1 0.2"};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         char *text = md_format("[ensemble]\nthermostat = csvr\nrelaxation = %s\n", wrong[k]);
@@ -54,7 +73,7 @@ static void test_moot(void) {
                   "report.neighbors=rows.txt"));
     /* One group of overrides is one layer, whatever its order. */
     char *messages = NULL;
-    MdDeck *deck = READ(&messages, "#\n", "potential.cutoff=3", "potential.form=wca");
+    deck = READ(&messages, "#\n", "potential.cutoff=3", "potential.form=wca");
     CHECK(deck == NULL && strstr(messages, "potential.cutoff: has no effect"));
     free(messages);
     /* A misspelled word must not bring other complaints after it. */

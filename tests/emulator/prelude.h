@@ -558,6 +558,7 @@ static inline unsigned __float2uint_rz(float x) { return emulator_unsigned(__bui
 static inline int __double2int_rn(double x) { return emulator_int(__builtin_rint(x)); }
 static inline int __double2int_rz(double x) { return emulator_int(__builtin_trunc(x)); }
 static inline int __double2int_rd(double x) { return emulator_int(__builtin_floor(x)); }
+static inline long long __float2ll_rn(float x) { return (long long)__builtin_rintf(x); }
 static inline long long __double2ll_rn(double x) { return (long long)__builtin_rint(x); }
 static inline float __double2float_rn(double x) { return (float)x; }
 static inline float __int2float_rn(int x) { return (float)x; }

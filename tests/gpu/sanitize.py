@@ -38,7 +38,7 @@ SYSTEMS = {
     "csvr, morse": ["system.cells=5", "system.density=0.8442", "ensemble.thermostat=csvr", "ensemble.target=1", "ensemble.relaxation=0.1",
                     "ensemble.every=2", "potential.form=morse", "potential.parameters=1 5 1.1"],
     "langevin, yukawa, switch": ["system.cells=5", "system.density=0.8442", "ensemble.thermostat=langevin", "ensemble.target=1",
-                                 "ensemble.relaxation=0.1", "ensemble.every=2", "potential.form=yukawa", "potential.parameters=4 1.5",
+                                 "ensemble.friction=5", "potential.form=yukawa", "potential.parameters=4 1.5",
                                  "potential.shift=switch"],
     "power": ["system.cells=5", "system.density=0.8442", "potential.form=power", "potential.parameters=1 1 12"],
     "wca": ["system.cells=5", "system.density=0.8442", "potential.form=wca"],

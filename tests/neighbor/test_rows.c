@@ -318,7 +318,7 @@ static void test_one_moves(const MdBackendOps *ops, int axis) {
     config.neighbor_every = 5; /* soon enough */
     config.force_kernel = MD_KERNEL_LIST;
     MdSystem *system = one_moves(2 - axis, axis, speed);
-    Path path = path_follow(system, 1, dt, N_STEPS);
+    Path path = path_follow(system, 1, dt, N_STEPS, NULL, MD_PRECISION_DOUBLE);
     const double n_expected = floor(path.moved / (config.neighbor_skin / 2 + speed * dt)) - 1;
     CHECK(n_expected >= 2);
     MdSystemPlan plan = state_plan(system);

@@ -20,6 +20,7 @@ SLAB = {**MELT, "system": {**MELT["system"], "cells": "6 6 8", "boundary": "peri
 PLANE = {**MELT, "system": {"dimension": 2, "start": "hexagonal", "cells": "24 12", "density": 0.8, "temperature": 1.44}}
 HEATED = {**MELT, "ensemble": {"thermostat": "rescale", "target": "1 1.6", "every": 3}}
 NOISY = {**MELT, "ensemble": {"thermostat": "csvr", "relaxation": 0.1, "target": "1 1.6", "every": 3}}
+KICKED = {**MELT, "ensemble": {"thermostat": "langevin", "friction": 5, "target": "1 1.6"}}
 REPRODUCIBLE = "reduce.accumulate=reproducible"
 TWO = {"types": 2, "fractions": "0.7 0.3", "masses": "1 2"}
 THREE = {"types": 3, "fractions": "0.5 0.3 0.2", "masses": "1 0.5 3"}
@@ -46,7 +47,8 @@ CASES = (
     ("thermostat2", HEATED, TWO, "reduce.accumulate=reproducible run.precision=double memory.layout=soa launch.fuse=off run.threads=2",
      ("1 4 1", "3 1 2")),
     ("csvr", NOISY, {}, "reduce.accumulate=reproducible", ("2 1 1", "1 2 2")),
-    ("langevin", {**NOISY, "ensemble": {**NOISY["ensemble"], "thermostat": "langevin"}}, TWO, "reduce.accumulate=reproducible", ("2 1 1", "1 2 2")),
+    ("langevin", KICKED, TWO, "reduce.accumulate=reproducible", ("2 1 1", "1 2 2")),
+    ("langevin2", KICKED, {}, "run.precision=double ensemble.target=1", ("4 1 1",)),
     ("narrow", MELT, {}, "neighbor.capacity=40 reduce.accumulate=single run.threads=2", ("2 2 1",)),
     ("drop", DROP, {}, "neighbor.rebuild=every neighbor.every=4", ("2 1 1", "2 2 2")),
     ("drop2", DROP, TWO, "run.precision=double neighbor.predict=velocity", ("3 1 2",)),

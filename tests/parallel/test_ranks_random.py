@@ -40,7 +40,8 @@ def draw_potential(rng):
 def draw_ensemble(rng):
     thermostat = rng.choice(("rescale", "csvr", "langevin"))
     relaxation = {} if thermostat == "rescale" else {"relaxation": rng.choice((0.05, 1))}
-    return {"thermostat": thermostat, "target": "1 1.6", "every": rng.choice((1, 3)), **relaxation}
+    every = {} if thermostat == "langevin" else {"every": rng.choice((1, 3))}
+    return {"thermostat": thermostat, "target": "1 1.6", **every, **relaxation}
 
 
 def draw_deck(rng):

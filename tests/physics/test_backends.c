@@ -113,31 +113,6 @@ static bool check_shift(const WalkRun *run, const MdSystem *system) {
     return ok;
 }
 
-/* Each atom collides as its id, its mass and the step say, and where it is not its turn its velocity stays. */
-static bool check_collisions(const WalkRun *run, const MdSystem *system) {
-    const MdCollisions all = {.shift = {0.125, -0.25, 0}, .share = 1, .keep = 0.75, .spread = 1.25, .key = 7, .step = 1ll << 33, .dimension = system->box.dimension};
-    MdCollisions some = all;
-    Gathered before, after;
-    some.share = 0.5;
-    bool ok = true;
-    for (int k = 0; ok && k < 2; k++) {
-        const MdCollisions *collisions = k == 0 ? &all : &some;
-        ok = judge_gather(run, system, &before) && walk_ok(run, run->ops->collide(run->context, collisions)) &&
-             judge_gather(run, system, &after);
-        int64_t n_wrong = 0, n_same = 0;
-        for (int64_t i = 0; ok && i < system->n_atoms; i++) {
-            double *v = before.velocity + 3 * i, stays = v[1] + collisions->shift[1];
-            md_noise_collide(collisions, (uint32_t)i, 1 / system->mass[system->type[i]], v);
-            n_same += v[1] == stays;
-            for (int a = 0; a < 3; a++) n_wrong += !(fabs(after.velocity[3 * i + a] - v[a]) <= 2e-7 * (1 + fabs(v[a])));
-        }
-        ok = ok && CHECK(n_wrong == 0) && CHECK(k == 0 || system->n_atoms < 30 || (n_same > 0 && n_same < system->n_atoms));
-        judge_gathered_free(&before);
-        judge_gathered_free(&after);
-    }
-    return ok;
-}
-
 static MdConfig base_config(void) {
     MdConfig config = state_config();
     config.run_threads = 3;     /* not a divisor of what is worked on */
@@ -236,10 +211,11 @@ static bool check_combination(Walk *walk, State *state) {
     WalkRun run;
     if (!walk_create_next(walk, &run, state->described.name, &state->base, state->system)) return false;
     const Judge *judge = judge_of(state, &run.config);
-    if (!state->path.position) state->path = path_follow(state->system, SCALED, state->base.run_timestep, N_STEPS);
+    if (!state->path.position)
+        state->path = path_follow(state->system, SCALED, state->base.run_timestep, N_STEPS, NULL, 0);
     if (check_paths(&run, state->system, judge) && check_scaling(&run, judge) &&
-        check_motion(&run, state->system, judge, &state->path) && check_shift(&run, state->system))
-        check_collisions(&run, state->system);
+        check_motion(&run, state->system, judge, &state->path))
+        check_shift(&run, state->system);
     walk_destroy(&run);
     return true;
 }
@@ -258,6 +234,57 @@ static void test_singles(const MdBackendOps *ops, States *states) {
         }
     }
     printf("%s: %d runs of values alone, %d systems refused\n", ops->name, n_runs, n_refused);
+}
+
+/* Strong friction, and a ramp that ends early. */
+static void add_bath(MdConfig *config) {
+    config->ensemble_thermostat = MD_THERMOSTAT_LANGEVIN;
+    config->ensemble_friction = 0.05 / config->run_timestep;
+    config->ensemble_target = (MdRealList){.n = 2, .values = {0.5, 1.5}};
+    config->ensemble_last_step = N_STEPS - 4;
+}
+
+/* Friction and noise on each atom by its id, its mass and the step, and their heat, with each value alone. */
+static bool check_bath(const WalkRun *run, const MdSystem *system, const Judge *judge, const Path *path) {
+    const int precision = run->config.run_precision;
+    const double error = precision == MD_PRECISION_DOUBLE ? 1e-9 : 3e-4;
+    MdSums sums;
+    Gathered gathered;
+    if (!walk_ok(run, md_verlet_start(run->ops, run->context, false)) || !walk_steps(run, 1, N_STEPS) ||
+        !walk_ok(run, run->ops->sum(run->context, &sums)) || !judge_gather(run, system, &gathered))
+        return false;
+    const bool ok =
+        path_check(path, judge, &run->config, &gathered) && CHECK_NEAR(sums.heat, path->heat, error * path->heat_size);
+    judge_gathered_free(&gathered);
+    return ok;
+}
+
+static void test_baths(const MdBackendOps *ops, States *states) {
+    Walk walk;
+    WalkRun run;
+    MdConfig base = base_config();
+    add_bath(&base);
+    Path paths[MAX_STATES][2] = {{{0}}};
+    int n_runs = 0;
+    for (walk_begin(&walk, ops, &base, DESIGN_SINGLES, NULL, states->plan, cases_count + N_SIZES); walk_next(&walk);)
+        for (int tries = 0, made = 0; made < 2 && tries < cases_count; tries++) {
+            const int k = (walk.k + tries) % cases_count;
+            State *state = &states->state[k];
+            MdConfig config = state->base;
+            add_bath(&config);
+            if (!walk_create_next(&walk, &run, state->described.name, &config, state->system)) continue;
+            const bool single = run.config.run_precision != MD_PRECISION_DOUBLE;
+            const MdBathAtoms bath = md_heat_bath_make(&run.config, state->system);
+            Path *path = &paths[k][single];
+            if (!path->position)
+                *path = path_follow(state->system, 1, config.run_timestep, N_STEPS, &bath, run.config.run_precision);
+            check_bath(&run, state->system, judge_of(state, &run.config), path);
+            walk_destroy(&run);
+            made++, n_runs++;
+        }
+    for (int k = 0; k < MAX_STATES; k++)
+        for (int p = 0; p < 2; p++) path_free(&paths[k][p]);
+    printf("%s: %d runs with friction and noise\n", ops->name, n_runs);
 }
 
 /* All pairs, each combination on one of the cases and on a size of its kind: the next ones that can. */
@@ -434,6 +461,7 @@ int main(void) {
     MdConfig config = base_config();
     for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
         test_singles(ops, states);
+        test_baths(ops, states);
         test_sums(ops, "compensated sums", MD_ACCUMULATE_COMPENSATED);
         test_sums(ops, "reproducible sums", MD_ACCUMULATE_REPRODUCIBLE);
         if (!design_is_narrowed()) test_pairs(ops, states);

@@ -90,7 +90,8 @@ static Line fit(const double *x, const double *y, int n) {
 static double drift_limit(const MdSystem *system, const Judge *judge, int precision, double dt, int64_t n_steps,
                           double fit_error) {
     const double n = (double)system->n_atoms, rho = n / md_box_volume(&system->box), r = system->potential.cutoff_max;
-    const double temperature = 2 * judge->sums.kinetic / md_degrees_of_freedom(system->n_atoms, system->box.dimension);
+    const double temperature =
+        2 * judge->sums.kinetic / md_degrees_of_freedom(system->n_atoms, system->box.dimension, true);
     double walk_sq = 0;
     if (system->potential.shift != MD_SHIFT_FORCE) {
         double jump = md_pair_force(system->potential.form, &system->potential.pair[0], r * r) * r, speed = sqrt(2 * temperature);
@@ -148,7 +149,7 @@ static void test_conservation(const MdBackendOps *ops, const MdDeck *deck, const
                (long long)n_steps);
         CHECK_NEAR(line.slope, 0, limit);
         /* It is a hot liquid that was judged. */
-        CHECK(2 * sums.kinetic / md_degrees_of_freedom(system->n_atoms, 3) > 0.5);
+        CHECK(2 * sums.kinetic / md_degrees_of_freedom(system->n_atoms, 3, true) > 0.5);
     }
     judge_free(&judge);
     walk_destroy(&run);

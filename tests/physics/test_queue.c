@@ -129,6 +129,10 @@ static bool run_case(const MdBackendOps *ops, const struct Case *of, Rule rule, 
     config.force_kernel = MD_KERNEL_BRICK;
     config.memory_staging = MD_STAGING_REGISTERS; /* copies measure places from another corner: other bits */
     config.launch_block_size = block_size;
+    if (block_size == MD_BLOCK_SIZE_AUTO) { /* friction and noise: heat is that of the passes that count */
+        config.ensemble_thermostat = MD_THERMOSTAT_LANGEVIN;
+        config.ensemble_friction = 0.02 / config.run_timestep;
+    }
     way_take(&config, (Way){of->graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, passes});
     check_context("%s, %s, predict %s, passes %s", of->name, md_switch_words(MD_OPTION_neighbor_rebuild)[rule.rebuild],
                   md_switch_words(MD_OPTION_neighbor_predict)[rule.predict],
@@ -201,7 +205,8 @@ enum { HOTTER = 400 }; /* velocities, so many times */
  * that many of a batch would find the list too old. With each skin that happens at another pass of one, and somebody looks
  * after so many steps. */
 static int64_t unforeseen(const MdBackendOps *ops, const MdSystem *system, Rule rule, int precision, int layout,
-                          int graph, int passes, double timestep, double skin, int n_hot, int piece, Gathered *end) {
+                          int graph, int passes, double timestep, double skin, int n_hot, int piece, Gathered *end,
+                          double *heat) {
     enum { COLD_STEPS = 64 };
     MdConfig config = state_config();
     MdStatistics statistics = {0};
@@ -215,6 +220,10 @@ static int64_t unforeseen(const MdBackendOps *ops, const MdSystem *system, Rule 
     config.neighbor_rebuild = rule.rebuild;
     config.neighbor_predict = rule.predict;
     config.force_kernel = MD_KERNEL_BRICK;
+    /* Too weak to be felt, but for the heat. */
+    config.ensemble_thermostat = MD_THERMOSTAT_LANGEVIN;
+    config.ensemble_target = (MdRealList){.n = 1, .values = {1e-8}};
+    config.ensemble_friction = 1e-6 / timestep;
     way_take(&config, (Way){graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, passes});
     check_context("fails unforeseen: precision %s, layout %s, skin %g, passes %s",
                   md_switch_words(MD_OPTION_run_precision)[precision], md_switch_words(MD_OPTION_memory_layout)[layout],
@@ -224,7 +233,9 @@ static int64_t unforeseen(const MdBackendOps *ops, const MdSystem *system, Rule 
               walk_ok(&run, ops->scale_velocities(run.context, HOTTER, walk_no_shift));
     for (int step = 0; step < n_hot && ok; step += piece)
         ok = walk_quiet_steps(&run, COLD_STEPS + 1 + step, piece) && walk_ok(&run, ops->finish(run.context));
-    ok = ok && judge_gather(&run, system, end);
+    MdSums sums = {0};
+    ok = ok && judge_gather(&run, system, end) && walk_ok(&run, ops->sum(run.context, &sums));
+    *heat = sums.heat;
     ops->statistics(run.context, &statistics);
     walk_destroy(&run);
     return CHECK(ok) ? statistics.n_rebuilds : -1;
@@ -247,13 +258,15 @@ static void test_unforeseen(const MdBackendOps *ops) {
         const Rule rule = {MD_REBUILD_DEVICE_CHECK, ways[w].predict};
         const double timestep = state_config().run_timestep, skin = 0.4 - 0.025 * k;
         Gathered one = {0}, other = {0};
+        double heat[2] = {0};
         const int64_t expected = unforeseen(ops, system, rule, ways[w].precision, ways[w].layout, ways[w].graph,
-                                            MD_PASSES_KERNELS, timestep, skin, 24, ways[w].piece, &one),
+                                            MD_PASSES_KERNELS, timestep, skin, 24, ways[w].piece, &one, &heat[0]),
                       built = unforeseen(ops, system, rule, ways[w].precision, ways[w].layout, ways[w].graph,
-                                         MD_PASSES_QUEUE, timestep, skin, 24, ways[w].piece, &other);
+                                         MD_PASSES_QUEUE, timestep, skin, 24, ways[w].piece, &other, &heat[1]);
         printf("a list that fails unforeseen, skin %g: built %lld times\n", skin, (long long)expected);
         CHECK(expected >= 3 && built == expected);
         if (expected >= 0 && built >= 0) CHECK(same_gathered(system, &one, &other));
+        CHECK(heat[0] == heat[1] && heat[0] != 0); /* discarded passes have none */
         judge_gathered_free(&one);
         judge_gathered_free(&other);
     }
@@ -278,14 +291,15 @@ static void test_lone(const MdBackendOps *ops) {
             const double drifts = k % N_PASSES + 0.5 + follower; /* until it is too far */
             system->velocity[3 * ((77 + 90 * k + 512 * follower) % system->n_atoms)] = skin / 2 / drifts * per_step;
         }
+        double heat;
         const int64_t expected = unforeseen(ops, system, rule, MD_PRECISION_MIXED, layout, graph, MD_PASSES_KERNELS,
-                                            timestep, skin, N_HOT, N_HOT, &one);
+                                            timestep, skin, N_HOT, N_HOT, &one, &heat);
         printf("a lone fast atom: built %lld times\n", (long long)expected);
         CHECK(expected >= 1);
         for (int try = 0; try < N_TRIES; try++) {
             Gathered other = {0};
             const int64_t built = unforeseen(ops, system, rule, MD_PRECISION_MIXED, layout, graph, MD_PASSES_QUEUE,
-                                             timestep, skin, N_HOT, N_HOT, &other);
+                                             timestep, skin, N_HOT, N_HOT, &other, &heat);
             CHECK(built == expected);
             if (expected >= 0 && built >= 0) CHECK(same_gathered(system, &one, &other));
             judge_gathered_free(&other);

@@ -138,7 +138,9 @@ static void test_anchors(void) {
                 double v = system->velocity[3 * i + a];
                 r.sums.kinetic += system->mass[system->type[i]] * v * v / 2;
             }
-        MdThermo thermo = md_thermo_from_sums(&r.sums, &system->box, system->n_atoms, 0, 0.005, 0);
+        MdThermo thermo =
+            md_thermo_from_sums(&r.sums, &system->box, system->n_atoms,
+                                md_degrees_of_freedom(system->n_atoms, system->box.dimension, true), 0, 0.005, 0);
         CHECK_NEAR(thermo.potential, -6.7733681, 1e-7); /* the digits that the literature gives */
         CHECK_NEAR(thermo.temperature, 1.44, 1.44 * (double)system->n_atoms * DBL_EPSILON);
         if (k == 3) {

@@ -148,6 +148,10 @@ static bool create_run_of_pairs(const MdBackendOps *ops, const MdSystem *system,
     config.run_timestep = timestep;
     config.neighbor_rebuild = MD_REBUILD_DEVICE_CHECK;
     config.neighbor_predict = MD_PREDICT_OFF;
+    /* Too weak to be felt, but for the heat. */
+    config.ensemble_thermostat = MD_THERMOSTAT_LANGEVIN;
+    config.ensemble_target = (MdRealList){.n = 1, .values = {1e-10}};
+    config.ensemble_friction = 1e-6 / timestep;
     return walk_create(run, ops, &config, system) && CHECK(walk_prepare(run));
 }
 
@@ -194,6 +198,7 @@ typedef struct Turn {
 typedef struct {
     MdFault fault;
     int64_t n_rebuilds, n_rolled_back;
+    double heat;
 } TurnEnd;
 
 /* piece: steps before somebody looks; places: in the end. */
@@ -210,7 +215,9 @@ static TurnEnd end_of_turn(const MdBackendOps *ops, const MdSystem *system, cons
     CHECK(walk_ok(&run, ops->scale_velocities(run.context, turn->factor, walk_no_shift)));
     for (int step = 1; step <= turn->n_fast; step += piece)
         CHECK(walk_quiet_steps(&run, turn->n_slow + step, piece) && walk_ok(&run, ops->gather(run.context, &frame)));
-    CHECK(walk_ok(&run, ops->finish(run.context)));
+    MdSums sums = {0};
+    CHECK(walk_ok(&run, ops->finish(run.context)) && walk_ok(&run, ops->sum(run.context, &sums)));
+    end.heat = sums.heat;
     end.fault = ops->fault(run.context);
     ops->statistics(run.context, &fast);
     CHECK(fast.n_grid_barriers == 0);
@@ -251,6 +258,7 @@ static void compare_turn(const MdBackendOps *ops, const Turn *turn, int precisio
     CHECK(local.n_rebuilds == grid.n_rebuilds && (piece < turn->n_fast || local.n_rolled_back == turn->n_rolled_back));
     CHECK(local.fault.step == grid.fault.step && local.fault.id == grid.fault.id);
     CHECK(memcmp(&local.fault.displacement, &grid.fault.displacement, sizeof grid.fault.displacement) == 0);
+    CHECK(turn->fault > 0 || (local.heat == grid.heat && grid.heat != 0)); /* that of steps made again counts once */
     /* In pieces the host may see the fault before it issues the next step, which is then not made. */
     if (turn->fault == 0 || piece == turn->n_fast) CHECK(memcmp(places, others, n * sizeof *places) == 0);
     md_free(places);

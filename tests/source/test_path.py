@@ -17,7 +17,7 @@ ELEMENTARY = "microbench"  # folder
 # 210 are the table of columns and what reads it. 400 are the relaxation of a start (run.minimize),
 # 600 the units of numbers that go in and out, 300 the pressure tensor, 1,190 samples while the run goes and what becomes of them.
 # Of the elementary kernels 550 lines are what passes between processes.
-MOST_LINES, MOST_ELEMENTARY = 49_530, 7_289
+MOST_LINES, MOST_ELEMENTARY = 50_130, 7_290
 
 
 def rows(page, title):

@@ -16,8 +16,41 @@ static void wrap(const MdSystem *system, const double *position, double *wrapped
     }
 }
 
+/* The noise of an atom in the drift to a step. */
+static void draw(const MdBathAtoms *bath, int precision, int64_t step, int64_t i, double normal[3]) {
+    uint32_t words[4];
+    float single[3];
+    md_noise_words_of_atom(bath->keys, (uint64_t)step, (uint32_t)i, MD_NOISE_NORMAL, words);
+    md_noise_normals_d(words, normal);
+    md_noise_normals_f(words, single);
+    for (int a = 0; a < 3 && precision != MD_PRECISION_DOUBLE; a++) normal[a] = (double)single[a];
+}
+
+/* BAOAB: friction and noise between two half drifts. */
+static void drift_with_bath(const MdSystem *system, double dt, const MdBathAtoms *bath, int precision, int64_t step,
+                            double *position, double *velocity, double heat[2]) {
+    for (int64_t i = 0; i < system->n_atoms; i++) {
+        double normal[3], before = 0, after = 0, *x = position + 3 * i, *v = velocity + 3 * i;
+        const double mass = system->mass[system->type[i]],
+                     width = sqrt(bath->drawn * md_ramp_at(&bath->target, step) / mass);
+        draw(bath, precision, step, i, normal);
+        const bool acts = step <= bath->last_action &&
+                          (bath->share == 1 || md_noise_collides(bath->keys, (uint64_t)step, (uint32_t)i, bath->share));
+        for (int a = 0; a < system->box.dimension; a++) {
+            before += mass * v[a] * v[a] / 2;
+            x[a] += v[a] * dt / 2;
+            if (acts) v[a] = bath->keep * v[a] + width * normal[a];
+            x[a] += v[a] * dt / 2;
+            after += mass * v[a] * v[a] / 2;
+        }
+        heat[0] += after - before;
+        heat[1] += fabs(after - before);
+    }
+}
+
 /* One way: position and velocity come with the start and leave with the end. */
-static void follow(const MdSystem *system, double dt, int n_steps, double *position, double *velocity) {
+static void follow(const MdSystem *system, double dt, int n_steps, const MdBathAtoms *bath, int precision,
+                   double *position, double *velocity, double heat[2]) {
     const int64_t n = 3 * system->n_atoms;
     double *force = md_alloc((size_t)n, sizeof *force, "forces on a path");
     double *wrapped = md_alloc((size_t)n, sizeof *wrapped, "places on a path");
@@ -30,8 +63,9 @@ static void follow(const MdSystem *system, double dt, int n_steps, double *posit
             if (step > 0) velocity[k] += kick;
             if (step == n_steps) continue;
             velocity[k] += kick;
-            position[k] += velocity[k] * dt;
+            if (!bath) position[k] += velocity[k] * dt;
         }
+        if (bath && step < n_steps) drift_with_bath(system, dt, bath, precision, step + 1, position, velocity, heat);
     }
     md_free(force);
     md_free(wrapped);
@@ -43,18 +77,21 @@ static double *begin(const double *values, double factor, int64_t n) {
     return copy;
 }
 
-Path path_follow(const MdSystem *system, double factor, double dt, int n_steps) {
+Path path_follow(const MdSystem *system, double factor, double dt, int n_steps, const MdBathAtoms *bath,
+                 int precision) {
     const int64_t n = 3 * system->n_atoms;
     const double off = 1e-7; /* small beside the way on which forces change, large beside rounding */
     Path path = {.system = system, .dt = dt, .n_steps = n_steps, .growth = {1, 0}};
     path.position = begin(system->position, 1, n), path.velocity = begin(system->velocity, factor, n);
-    follow(system, dt, n_steps, path.position, path.velocity);
+    double heat[2] = {0}, other_heat[2] = {0};
+    follow(system, dt, n_steps, bath, precision, path.position, path.velocity, heat);
+    path.heat = heat[0], path.heat_size = heat[1];
     double *position = begin(system->position, 1, n), *velocity = begin(system->velocity, factor, n);
     for (int64_t k = 0; k < n; k++) {
         if (k % 3 < system->box.dimension) position[k] += (k * 7 / 3) % 2 ? off : -off;
         path.moved = fmax(path.moved, fabs(path.position[k] - system->position[k]));
     }
-    follow(system, dt, n_steps, position, velocity);
+    follow(system, dt, n_steps, bath, precision, position, velocity, other_heat);
     for (int64_t k = 0; k < n; k++) {
         path.growth[0] = fmax(path.growth[0], fabs(position[k] - path.position[k]) / off);
         path.growth[1] = fmax(path.growth[1], fabs(velocity[k] - path.velocity[k]) / off);

@@ -3,6 +3,7 @@
 #ifndef MD_TESTS_PATH_H
 #define MD_TESTS_PATH_H
 
+#include "backend/heat_bath.h"
 #include "judge.h"
 
 typedef struct Path {
@@ -13,10 +14,11 @@ typedef struct Path {
     double growth[2];            /* of an error in the places: how large it is in the end, in places, in velocities */
     double jump;                 /* of a force, when a pair crosses the cutoff */
     double moved;                /* the longest way along one axis */
+    double heat, heat_size;      /* of a thermostat on each atom; and the sum of its sizes, of each atom in each step */
 } Path;
 
-/* From the places of the system, with its velocities times `factor`. */
-Path path_follow(const MdSystem *system, double factor, double dt, int n_steps);
+/* From the places of the system, with its velocities times `factor`. bath: with noise in this precision; NULL: none. */
+Path path_follow(const MdSystem *system, double factor, double dt, int n_steps, const MdBathAtoms *bath, int precision);
 void path_free(Path *path);
 
 /* Checks places (images included) and velocities of a backend at the end. `start` judges the forces at the begin of the way

@@ -79,7 +79,7 @@ static void check_exact(const MdSystem *system, double temperature) {
             scale += fabs(m * v);
         }
     }
-    double dof = md_degrees_of_freedom(system->n_atoms, system->box.dimension);
+    double dof = md_degrees_of_freedom(system->n_atoms, system->box.dimension, true);
     CHECK_NEAR(twice_kinetic / dof, temperature, 1e-12 * temperature);
     /* sums of n terms round at 2^-53 of the sum of their sizes, in the test as well */
     for (int a = 0; a < 3; a++) CHECK_NEAR(momentum[a] / n, 0, scale / n * 2e-15 * sqrt(n));

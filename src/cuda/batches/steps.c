@@ -240,6 +240,7 @@ static MdStatus settle(CudaContext *context) {
 MdStatus cuda_steps_advance(CudaContext *context, int64_t first_step, int64_t n_steps, bool with_energy) {
     MdStatus status = MD_OK;
     context->step_offset = first_step - (context->last_step + 1); /* the device counts from the start of the context */
+    context->arguments.step_offset = context->step_offset;
     context->last_step += n_steps;
     context->last_step_wants_energy = with_energy;
     while (go_on(context, &status)) continue;

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "backend/heat_bath.h"
 #include "backend/ranks.h"
 #include "cuda/context/facts.h"
 #include "cuda/device/driver.h"
@@ -64,7 +65,6 @@ typedef enum CudaStage {
     X(integrate, drift, "")                                                                                            \
     X(integrate, check, "")                                                                                            \
     X(integrate, scale, "")                                                                                            \
-    X(integrate, collide, "")                                                                                          \
     X(integrate, descend, "run.precision=double")                                                                      \
     X(reduce, sums, "")                                                                                                \
     X(reduce, finish, "reduce.finish=two-pass")                                                                        \
@@ -205,6 +205,7 @@ typedef struct CudaRow {
     bool adds;                    /* the host adds up n_pairs and n_atoms partial sums of each quantity */
     int64_t n_pairs, n_atoms;
     int n_parts, pair_sums, atom_sums; /* of each sum; sums over pairs and over atoms */
+    const MdBathAtoms *bath;
 } CudaRow;
 
 /* --- output.c --- */

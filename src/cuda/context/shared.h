@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "physics/columns.def"
-#include "physics/noise.h"
+#include "physics/bath_atoms.h"
 #include "physics/tensor.h"
 
 /* Numbers of three components, in the layout of memory.layout:
@@ -276,6 +276,8 @@ typedef struct CudaDeviceStatus {
     unsigned n_rolled_back;   /* the same that rolled back: a list was too old earlier than speculated */
     /* Lists by kernels: atoms that have gone to other ranks; rows and positions of copies that were sent */
     unsigned long long n_migrated, n_rows_sent, n_places_sent;
+    /* Quanta of heat (physics/bath_atoms.h) of drifts that count; and [pass] of those of a queue whose passes may not: 0 between launches */
+    unsigned long long heat, heat_of_pass[CUDA_GRAPH_STEPS];
     unsigned drifted; /* the drift of step + 1 is done */
     unsigned stopped; /* the stop flag, CUDA_STOPPED_...: kernels return at once until the host clears it */
 } CudaDeviceStatus;
@@ -307,6 +309,7 @@ enum { CUDA_MOST_TOTALS = 3 * (CUDA_PAIR_TOTALS(1) + CUDA_ATOM_TOTALS(1)) };
 typedef struct CudaRowHead {
     double totals[CUDA_MOST_TOTALS];
     unsigned long long fault_step, fault_key; /* as in CudaDeviceStatus, the key of that step */
+    long long heat;                           /* the same */
     long long step;                           /* -1 until all of it is there: a device that is stopped leaves it so */
 } CudaRowHead;
 
@@ -386,6 +389,8 @@ typedef struct CudaArguments {
     int32_t *place_of_id;         /* [n_atoms] where a particle is in memory; unless output.pack = naive */
     CudaDomain domain;            /* of several processes */
     double *observed;             /* samples of an analysis: [MD_OBSERVED_ROWS][MD_OBSERVE_N][types][MD_SPLIT_PARTS] */
+    MdBathAtoms bath;             /* a thermostat on each atom: MD_BATH */
+    int64_t step_offset;          /* its steps are those of the caller: so many more than the device counts */
 
     /* of one call; n is the first of these (stages/graph.c) */
     int32_t n;             /* how many: cells of a scan, partial sums */
@@ -409,7 +414,6 @@ typedef struct CudaArguments {
     uint32_t observe,
         origins; /* quantities of a sample, and those that have their origin here: bits by MD_OBSERVE_... */
     int32_t observed_row;
-    MdCollisions collisions;
 } CudaArguments;
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/heat_bath.h"
 #include "base/memory.h"
 #include "base/stream.h"
 #include "cuda/device/cache.h"
@@ -249,6 +250,7 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         {"MD_ALL_BITS", md_split_bits(target->n_all)},
         {"MD_HAS_MSD", target->config->analysis_msd_every > 0},
         {"MD_HAS_VACF", target->config->analysis_vacf_every > 0},
+        {"MD_BATH", md_heat_bath_facts(target->config)},
         {"MD_SUM_BITS",
          target->config->reduce_accumulate == MD_ACCUMULATE_REPRODUCIBLE ? md_split_bits(target->n_all) : 0},
     };

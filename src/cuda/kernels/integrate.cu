@@ -17,9 +17,11 @@ constexpr bool has_check = MD_SW_neighbor_rebuild != MD_REBUILD_EVERY;
 MD_KERNEL k_integrate_kick_drift(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* the whole grid: written by an earlier kernel */
     float moved_sq[1] = {0};
+    Heat heat;
     const int i = thread_index();
-    if (i < own_atoms(a)) moved_sq[0] = integrate_atom(a, i, a.kick_first, has_check);
+    if (i < own_atoms(a)) moved_sq[0] = integrate_atom(a, i, a.kick_first, has_check, &heat);
     if (i == 0) a.status->drifted = 1;
+    add_heat(a, heat);
     if (has_check) {
         block_max<1>(a, moved_sq); /* the whole block, as the reduction needs */
         if (threadIdx.x == 0) atomicMax(&a.status->measures.moved_sq, __float_as_uint(moved_sq[0]));
@@ -36,16 +38,20 @@ MD_KERNEL k_integrate_kick(MD_ARGUMENTS) {
     store<Pair>(a.now.velocity, i, v.v, v.w);
 }
 
-/* Reads velocity, position [n]; writes position [n]. */
+/* Reads velocity, position [n]; writes position [n], with a thermostat on each atom velocity [n]. */
 MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
     if (a.status->stopped) return;
+    Heat heat;
     const int i = thread_index();
     if (i == 0) a.status->drifted = 1;
-    if (i >= own_atoms(a)) return;
-    const Vec3<Pair> v = load<Pair>(a.now.velocity, i);
-    Vec3<State> x = load_position(a.now, i);
-    drift(a, i, v, &x);
-    store_position(a.now, i, x, load_type(a.now, i));
+    if (i < own_atoms(a)) {
+        const Motion motion = Motion{0, 0, 0, false};
+        Moving moving = {load_velocity(a.now, i), load_position(a.now, i)};
+        drift(a, i, draw_noise(a, i, motion.step), load_type(a.now, i), motion, &moving, &heat);
+        if (has_bath) store<Pair>(a.now.velocity, i, moving.v.v, moving.v.w);
+        store_position(a.now, i, moving.x, load_type(a.now, i));
+    }
+    add_heat(a, heat);
 }
 
 /* Reads position, reference [n]; writes measures.moved_sq. */
@@ -67,14 +73,4 @@ MD_KERNEL k_integrate_scale(MD_ARGUMENTS) {
     v.v.y = (Pair)((double)v.v.y * a.factor + a.shift[1]);
     v.v.z = (Pair)((double)v.v.z * a.factor + a.shift[2]);
     store<Pair>(a.now.velocity, i, v.v, v.w);
-}
-
-/* Reads velocity, tag [n], collisions; writes velocity [n]. */
-MD_KERNEL k_integrate_collide(MD_ARGUMENTS) {
-    const int i = thread_index();
-    if (i >= own_atoms(a)) return;
-    Full<Pair> full = load_velocity(a.now, i);
-    double v[3] = {full.v.x, full.v.y, full.v.z};
-    md_noise_collide(&a.collisions, (uint32_t)a.now.tag[i].id, full.w, v);
-    store<Pair>(a.now.velocity, i, {(Pair)v[0], (Pair)v[1], (Pair)v[2]}, full.w);
 }

@@ -2,7 +2,7 @@
 #ifndef MD_CUDA_INTEGRATE_CUH
 #define MD_CUDA_INTEGRATE_CUH
 
-#include "cuda/kernels/reduce.cuh"
+#include "cuda/kernels/bath.cuh"
 
 /* Passes by a queue. One of them may be discarded: see step_queue.cuh. So they have velocities and last bits twice as well as
  * positions, the second in memory that only a rebuild needs. */
@@ -64,19 +64,6 @@ __device__ inline void half_kick(const CudaArguments &a, const Vec3<Pair> &f, Fu
     v->v.z += c * f.z;
 }
 
-/* x += v dt. A particle that would move too far stays, so that every position is always a finite number. */
-__device__ inline void drift(const CudaArguments &a, int i, const Vec3<Pair> &v, Vec3<State> *x,
-                             unsigned long long step = 0, bool counts = true) {
-    const Pair dt = whole_step(a);
-    const Vec3<Pair> d = {dt * v.x, dt * v.y, dt * v.z};
-    const Pair distance_sq = d.x * d.x + d.y * d.y + d.z * d.z;
-    if (distance_sq <= fault_sq(a)) { /* false for NaN */
-        *x = storable(Vec3<State>{x->x + (State)d.x, x->y + (State)d.y, x->z + (State)d.z});
-    } else {
-        raise_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq), step, counts);
-    }
-}
-
 /* Where positions come from and go to, the step of the drift (0: ask the status), and whether it may turn out not to count. */
 struct Motion {
     int64_t from, to;
@@ -90,32 +77,50 @@ struct Moving {
     Vec3<State> x;
 };
 
+/* x += v dt, with friction and noise in its midst. A particle that would move too far stays, so that every position is always a finite
+ * number. */
+__device__ inline void drift(const CudaArguments &a, int i, const Noise &noise, int type, const Motion &motion,
+                             Moving *moving, Heat *heat) {
+    const Pair dt = whole_step(a);
+    const Vec3<Pair> v = pass_bath(a, noise, type, &moving->v.v, heat);
+    const Vec3<Pair> d = {dt * v.x, dt * v.y, dt * v.z};
+    const Pair distance_sq = d.x * d.x + d.y * d.y + d.z * d.z;
+    Vec3<State> *x = &moving->x;
+    if (distance_sq <= fault_sq(a)) { /* false for NaN */
+        *x = storable(Vec3<State>{x->x + (State)d.x, x->y + (State)d.y, x->z + (State)d.z});
+    } else {
+        raise_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq), motion.step, !motion.may_not_count);
+    }
+}
+
 /* The whole integration of particle i, on which f acts, up to the drift; kick_first: with the second half kick of the step
  * before, by the same force. */
-__device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first, const Motion &motion,
-                            Moving *moving) {
+__device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first, const Noise &noise,
+                            int type, const Motion &motion, Moving *moving, Heat *heat) {
     if (kick_first) half_kick(a, f, &moving->v);
     half_kick(a, f, &moving->v);
-    drift(a, i, moving->v.v, &moving->x, motion.step, !motion.may_not_count);
+    drift(a, i, noise, type, motion, moving, heat);
 }
 
 /* The same for a particle in memory; `left`: its new position. Returns its squared displacement from its position at the build
  * if has_check needs it. */
 __device__ inline float integrate_by(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first,
-                                     bool has_check, const Motion &motion, Place *left) {
+                                     bool has_check, const Motion &motion, Place *left, Heat *heat) {
     const auto &from = MotionCopy::at(a, motion.from), &to = MotionCopy::at(a, motion.to);
+    const Noise noise = draw_noise(a, i, motion.step);
     Moving moving = {load_velocity(from, i), load_position(from, i, motion.from)};
-    move(a, i, f, kick_first, motion, &moving);
+    const int type = load_type(a.now, i, motion.from);
+    move(a, i, f, kick_first, noise, type, motion, &moving, heat);
     store<Pair>(to.velocity, i, moving.v.v, moving.v.w);
-    *left = place_of(moving.x, load_type(a.now, i, motion.from));
+    *left = place_of(moving.x, type);
     store_place(to, i, *left, motion.to);
     return has_check ? displacement_sq(left->rounded, load<Pair>(a.reference, i)) : 0;
 }
 
-__device__ inline float integrate_atom(const CudaArguments &a, int i, bool kick_first, bool has_check,
+__device__ inline float integrate_atom(const CudaArguments &a, int i, bool kick_first, bool has_check, Heat *heat,
                                        const Motion &motion = Motion{0, 0, 0, false}) {
     Place left;
-    return integrate_by(a, i, load<Pair>(a.now.force, i), kick_first, has_check, motion, &left);
+    return integrate_by(a, i, load<Pair>(a.now.force, i), kick_first, has_check, motion, &left, heat);
 }
 
 #endif

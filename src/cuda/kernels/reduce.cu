@@ -56,7 +56,7 @@ MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
 
 /* The last kernel of a step with output: the sums and the fault go to the slot of the ring, and at last the number of the step, by
  * which the host knows that all is there. One block. */
-/* Reads totals, status.fault_key; writes row, in memory of the host. */
+/* Reads totals, status.fault_key, status.heat; writes row, in memory of the host. */
 MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
     const int t = (int)threadIdx.x;
     constexpr int n = (pair_totals + atom_totals) * sum_parts;
@@ -67,6 +67,7 @@ MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
     if (t > 0) return;
     a.row->fault_step = a.status->fault_step;
     a.row->fault_key = a.status->fault_key[a.status->fault_step % CUDA_GRAPH_STEPS];
+    a.row->heat = (long long)a.status->heat;
     /* With the stop flag set, sums and particles are those of another step, and this step comes again. */
     a.row->step = a.status->stopped ? -1 : a.row_step;
 }

@@ -42,13 +42,6 @@ void cuda_integrate_scale(CudaContext *context, double factor, const double shif
     cuda_timing_end(context);
 }
 
-void cuda_integrate_collide(CudaContext *context, const MdCollisions *collisions) {
-    cuda_timing_begin(context, CUDA_INTEGRATE);
-    context->arguments.collisions = *collisions;
-    cuda_launch(context, CUDA_K_integrate_collide, context->room);
-    cuda_timing_end(context);
-}
-
 void cuda_integrate_descend(CudaContext *context, double keep, double push, double move, double most) {
     cuda_memory_need_forces(context);
     cuda_timing_begin(context, CUDA_INTEGRATE);

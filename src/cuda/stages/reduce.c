@@ -85,6 +85,7 @@ void cuda_reduce_row(CudaContext *context, CudaRow *row, int64_t step) {
     row->pair_sums = first;
     row->atom_sums = n_sums;
     row->adds = context->config.reduce_finish == MD_FINISH_HOST;
+    row->bath = &context->arguments.bath;
     if (row->adds) keep_partials(context, row);
     context->arguments.row = row->d_head;
     context->arguments.row_step = step;
@@ -134,6 +135,7 @@ void cuda_reduce_read_row(const CudaRow *row, MdSumParts *sums) {
         sums->virial_tensor[k] = is_there ? total_of(row, CUDA_VIRIAL_TENSOR + k) : (MdSplitSum){{0}};
         sums->kinetic_tensor[k] = is_there ? total_of(row, atoms + CUDA_KINETIC_TENSOR + k) : (MdSplitSum){{0}};
     }
+    sums->heat = md_heat_bath_sum(row->bath, row->h_head->heat);
 }
 
 void cuda_reduce_sums(CudaContext *context, MdSumParts *sums) {

@@ -303,7 +303,6 @@ void cuda_integrate_issue(CudaContext *context, bool kick_first);
 void cuda_integrate_drift(CudaContext *context, bool kick_first); /* the same as a call of the stage, timed */
 void cuda_integrate_kick(CudaContext *context);                   /* a separate half kick, timed */
 void cuda_integrate_scale(CudaContext *context, double factor, const double shift[3]);
-void cuda_integrate_collide(CudaContext *context, const MdCollisions *collisions);
 void cuda_integrate_descend(CudaContext *context, double keep, double push, double move, double most);
 MdFault cuda_integrate_fault(CudaContext *context);
 MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long key, int64_t step_offset);

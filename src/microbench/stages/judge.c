@@ -13,7 +13,9 @@ static MdStatus add_row(const MdBackendOps *ops, void *context, const MdSystem *
     MdSums sums;
     MdStatus status = ops->sum(context, &sums);
     if (status != MD_OK) return status;
-    MdThermo row = md_thermo_from_sums(&sums, &system->box, system->n_atoms, step, config->run_timestep, 0);
+    MdThermo row = md_thermo_from_sums(&sums, &system->box, system->n_atoms,
+                                       md_config_degrees(config, system->n_atoms, system->box.dimension), step,
+                                       config->run_timestep, 0);
     md_history_add(history, &row);
     return MD_OK;
 }

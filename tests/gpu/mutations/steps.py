@@ -28,14 +28,14 @@ for fuse, switches in (("on", FUSED), ("off", APART)):
 mutant("integrate_atom: the kick before is forgotten", MOVE + " void move(", "if (kick_first) half_kick(a, f, &moving->v);", "", tests(FUSED))
 mutant("integrate_atom: kicked once too often", MOVE + " void move(", "if (kick_first) half_kick", "half_kick", tests(FUSED))
 mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_by(", "store<Pair>(to.velocity, i, moving.v.v, moving.v.w);", "", tests(FUSED))
-mutant("integrate_atom: drift by the old velocity", MOVE + " void move(", "drift(a, i, moving->v.v,", "drift(a, i, load_velocity(a.now, i).v,", tests(FUSED))
+mutant("integrate_atom: drift by the old velocity", MOVE + " void move(", "drift(a, i, noise, type, motion, moving, heat);", "Moving old = *moving; old.v = load_velocity(a.now, i); drift(a, i, noise, type, motion, &old, heat); moving->x = old.x;", tests(FUSED))
 STEP = "cuda/kernels/integrate.cu"
 mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < own_atoms(a))", "if (i < own_atoms(a) - 1)", tests(FUSED))
 mutant("kick_drift: the displacement of the last block", STEP + " k_integrate_kick_drift(", "if (threadIdx.x == 0)", "if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)",
        rows("neighbor.rebuild=host-check " + FUSED, IN_MOTION))
 mutant("kick_drift: moves on while stopped", STEP + " k_integrate_kick_drift(", "if (a.status->stopped) return;", "", rows(DEVICE + " " + FUSED, IN_MOTION))
 mutant("kick: the last atom is left out", STEP + " k_integrate_kick(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests(APART), tests(FUSED))
-mutant("drift kernel: the last atom is left out", STEP + " k_integrate_drift(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests(APART))
+mutant("drift kernel: the last atom is left out", STEP + " k_integrate_drift(", "if (i < own_atoms(a))", "if (i < own_atoms(a) - 1)", tests(APART))
 mutant("drift kernel: does not say so", STEP + " k_integrate_drift(", "a.status->drifted = 1;", ";", rows(DEVICE + " " + APART, IN_MOTION))
 mutant("check: the last block is left out", STEP + " k_integrate_check(", "if (i < own_atoms(a))", "if (i < own_atoms(a) && blockIdx.x + 1 < gridDim.x)",
        rows("neighbor.rebuild=host-check launch.block_size=128 " + APART, IN_MOTION))
@@ -43,9 +43,17 @@ mutant("check: a plain maximum", STEP + " k_integrate_check(", "atomicMax(&a.sta
        "a.status->measures.moved_sq = __float_as_uint(moved_sq[0]);", rows("neighbor.rebuild=host-check launch.block_size=32 " + APART, IN_MOTION))
 mutant("scale: z is left out", STEP + " k_integrate_scale(", "v.v.z = (Pair)((double)v.v.z * a.factor + a.shift[2]);", "", tests())
 mutant("scale: the last atom is left out", STEP + " k_integrate_scale(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests())
-mutant("collide: the last atom is left out", STEP + " k_integrate_collide(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests())
-mutant("collide: the noise of another atom", STEP + " k_integrate_collide(", "(uint32_t)a.now.tag[i].id", "(uint32_t)i", tests())
-mutant("collide: the mass is left out", STEP + " k_integrate_collide(", "full.w, v);", "1, v);", tests())
+BATH = "cuda/kernels/bath.cuh"
+# Friction and noise on each atom: test_backends walks them with each value of each switch.
+mutant("bath: the noise of another atom", BATH + " Noise draw_noise(", "(unsigned)a.now.tag[i].id", "(unsigned)i", tests())
+mutant("bath: the noise of the step before", BATH + " Noise draw_noise_of(", "+ a.step_offset;", "+ a.step_offset - 1;", tests())
+mutant("bath: the mass is left out", BATH + " Pair bath_width(", "a.bath.root[type]", "1", tests())
+mutant("bath: it goes on after its last step", BATH + " Noise draw_noise_of(", "noise.step <= a.bath.last_action", "true", tests())
+mutant("bath: drift by the new velocity alone", BATH + " Vec3<Pair> pass_bath(", "half = Pair(0.5) * both;", "half = after;", tests())
+mutant("bath: heat without mass", BATH + " Vec3<Pair> pass_bath(", "whole_quanta(quanta * energy)", "whole_quanta((Pair)(1 / a.bath.quantum) * energy)", tests())
+mutant("bath: heat of a discarded pass counts", "cuda/kernels/batches/step_queue.cuh void end_heat(", "if (pass < n_passes) sum", "sum", queue("unforeseen"))
+mutant("bath: heat of steps that are made again counts twice", "cuda/kernels/batches/step.cu void make_fused_steps(", "                heat = Heat{};\n", "", SPECULATION)
+mutant("bath: heat of the first warp alone", BATH + " void take_heat(", "warp < n_warps", "warp < 1", tests("launch.block_size=128"))
 
 # --- steps in one launch ---------------------------------------------------------------------------------------------------
 
@@ -96,7 +104,7 @@ mutant("one pass: displacements are not told", PASSES, "moved_sq = end.moved_sq;
 mutant("one pass: the step before", PASSES, "first + (unsigned long long)step;", "first + (unsigned long long)step - 1;", UNFORESEEN)
 mutant("one pass: a stop is not told", RESIDENT + " void book_steps(", "if (stops) set_stop_flag(a, CUDA_STOPPED_STALE);", "", UNFORESEEN)
 mutant("one pass: steps are not told", RESIDENT + " void book_steps(", "a.status->step = step;", "a.status->step = step - 1;", UNFORESEEN)
-mutant("one pass: the last step is integrated", PASSES, "                      is_last && !a.drifts,", "                      false,", tests(ONE_PASS), UNFORESEEN)
+mutant("one pass: the last step is integrated", PASSES, "                      keeps,", "                      false,", tests(ONE_PASS), UNFORESEEN)
 HELD, ON_CHIP = "cuda/kernels/batches/step_brick.cuh", BRICK + " " + ONE_PASS
 mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
 mutant("held brick: images are ignored", HELD + " void hold_sources(", "is_there && brick.has_images ?", "false ?", tests(ON_CHIP))

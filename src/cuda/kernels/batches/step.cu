@@ -35,11 +35,13 @@ __device__ inline void copy_to_others(const CudaArguments &a, CudaCopy first, co
 struct IntegrateAtom : Forces {
     Motion motion;
     float moved_sq;
+    Heat heat;
     __device__ bool is_at_border(void) const { /* of a domain, in a queue of bricks */
         return has_domain && MD_SW_launch_passes == MD_PASSES_QUEUE && item_place()->is_at_border;
     }
     __device__ void prepare(int i) const {
         ask_for_velocity(MotionCopy::at(a, motion.from), i);
+        if (has_bath) ptx_prefetch_l2(a.now.tag + i); /* the noise is that of its id */
         if (is_at_border()) ptx_prefetch_l2(a.domain.first_copy + i);
     }
     /* tells_others: several processes, and they may need it. */
@@ -47,7 +49,7 @@ struct IntegrateAtom : Forces {
         Place left;
         CudaCopy copy = CUDA_NO_COPY; /* asked for at once */
         if (has_domain && tells_others) copy = a.domain.first_copy[i];
-        moved_sq = fmaxf(moved_sq, integrate_by(a, i, force, true, has_check, motion, &left));
+        moved_sq = fmaxf(moved_sq, integrate_by(a, i, force, true, has_check, motion, &left, &heat));
         if constexpr (has_domain) copy_to_others(a, copy, left, motion.to);
     }
     __device__ void finish(int i, const Vec3<Pair> &force) { integrate(i, force, is_at_border()); }
@@ -74,6 +76,7 @@ __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
 struct EndRow : IntegrateAtom {
     bool keeps, is_last;
     unsigned tag; /* of the positions that it stores; no_tag: in the usual form */
+    Noise noise;  /* of the atom that is held: it is drawn before the pass waits for positions */
     __device__ void prepare(int i) const {
         if (!keeps) IntegrateAtom::prepare(i);
     }
@@ -82,7 +85,8 @@ struct EndRow : IntegrateAtom {
         else integrate(i, force, has_domain && !is_last);
     }
     __device__ void own(const Vec3<Pair> &force, HeldBrick *held) {
-        if (!keeps) moved_sq = fmaxf(moved_sq, integrate_held<has_check>(a, force, motion, tag, !is_last, held));
+        if (!keeps)
+            moved_sq = fmaxf(moved_sq, integrate_held<has_check>(a, force, motion, noise, tag, !is_last, held, &heat));
         else if (held->i >= 0 && threadIdx.x % threads_per_atom == 0) Forces::finish(held->i, force);
     }
 };
@@ -152,6 +156,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     int64_t from = begin;
     float moved_sq = 0;
     HeldBrick held;
+    Heat heat; /* of the drifts since `step` was 0, and of those before */
     const bool tags = is_local && (a.drifts || has_check), grid_wide = !tags || needs_grid_barrier(a);
     /* apart: asked with may_roll_back only. Used in all cases, instead of grid_wide, it made 4,000 atoms 3 % slower
      * (run/results/h200). */
@@ -159,13 +164,15 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     bool again = false;
     if (!a.begins)
         for (int i = thread_index(); i < own_atoms(a); i += grid_size()) {
-            moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first, false}));
+            moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, &heat, Motion{0, from, first, false}));
             if (tags) untag(a, i + a.stride - from);
             if (has_domain) copy_to_others(a, a.domain.first_copy[i], fetch_place(a.now, i, from), from);
         }
     if (has_domain && tags && !a.begins)
         for (int i = own_atoms(a) + thread_index(); i < stored_atoms(a); i += grid_size())
             untag(a, i + a.stride - from);
+    if (!a.begins) add_heat(a, heat); /* these count in any case; the barrier of the first step follows */
+    heat = Heat{};
     for (; step < a.n; step++) {
         const bool waits = step > 0 ? (may_roll_back ? step >= apart : grid_wide)
                                     : !a.begins && !again; /* for more than the writes of earlier kernels */
@@ -177,6 +184,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
             if (__any_sync(whole_warp, stops)) {
                 if (thread_index() == 0) a.status->n_rolled_back++;
                 roll_back(a, begin, &held);
+                heat = Heat{};
                 lower_flags(barrier);
                 if (has_domain) barrier_of_all<false>(a, barrier, false); /* copies are there, too */
                 again = true;
@@ -192,21 +200,27 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
         if (has_check && __any_sync(whole_warp, stops)) {
             if (has_bricks) put_back(a, held);
             bring_back(a, from);
+            add_heat(a, heat);
             return;
         }
         const bool may_come_again = may_roll_back && step < apart;
         const bool finds_tags = step > 0 && (may_roll_back ? step < apart : !grid_wide),
                    leaves_tags = may_roll_back ? step + 1 < apart : !grid_wide && !is_last;
         const unsigned wanted = finds_tags ? tag_of(now) : no_tag, left = leaves_tags ? tag_of(now + 1) : no_tag;
-        EndRow end = {{a, {from, a.stride - from, now + 1, may_come_again}, may_come_again ? moved_sq : 0},
-                      is_last && !a.drifts,
+        const bool keeps = is_last && !a.drifts;
+        EndRow end = {{a, {from, a.stride - from, now + 1, may_come_again}, may_come_again ? moved_sq : 0, heat},
+                      keeps,
                       is_last,
-                      left};
+                      left,
+                      {}};
+        if (has_bath && has_bricks && !keeps && held.i >= 0) end.noise = draw_noise(a, held.i, now + 1);
         make_pass(a, pairs, from, wanted, &held, end);
         moved_sq = end.moved_sq;
+        heat = end.heat;
         from = a.stride - from;
     }
     if (has_bricks) put_back(a, held);
+    add_heat(a, heat);
     if (a.drifts) end_pass(a, moved_sq, 0);
     if (has_domain && thread_index() == 0) count_places(a, a.n - a.begins);
 }
@@ -214,11 +228,13 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
 /* Integration of the particles of this block's share; their largest displacement goes to the measures. */
 __device__ inline void integrate_share(const CudaArguments &a) {
     float moved_sq[1] = {0};
+    Heat heat;
     for (int i = thread_index(); i < own_atoms(a); i += grid_size()) {
-        const float one = integrate_atom(a, i, true, has_check);
+        const float one = integrate_atom(a, i, true, has_check, &heat);
         moved_sq[0] = fmaxf(moved_sq[0], one);
         if constexpr (forces_add) store<Pair>(a.now.force, i, Vec3<Pair>{0, 0, 0}, Pair(0));
     }
+    add_heat(a, heat);
     if (!has_check) return;
     block_max<1>(a, moved_sq);
     if (threadIdx.x == 0) atomicMax(&a.status->measures.moved_sq, __float_as_uint(moved_sq[0]));
@@ -251,9 +267,11 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* the whole grid: written by an earlier kernel */
     const int i = thread_index();
     float moved_sq = 0;
+    Heat heat;
     if (i < own_atoms(a))
-        moved_sq = integrate_atom(a, i, true, has_check, Motion{0, a.buffer * (int64_t)a.stride, 0, false});
+        moved_sq = integrate_atom(a, i, true, has_check, &heat, Motion{0, a.buffer * (int64_t)a.stride, 0, false});
     if (i == 0) a.status->pass_step[a.buffer] = a.status->step + 1;
+    add_heat(a, heat);
     end_pass(a, moved_sq, a.buffer);
 }
 
@@ -269,9 +287,9 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     while (!is_old && begin_item(a)) {
         const QueueItem *item = item_place();
         const int64_t from = (a.buffer + item->pass) % 2 * (int64_t)a.stride;
-        IntegrateAtom integrate = {a, {from, a.stride - from, item->step + 1, is_checked_queue}, 0};
+        IntegrateAtom integrate = {a, {from, a.stride - from, item->step + 1, is_checked_queue}, 0, {}};
         force_block_rows(a, MD_PAIR_TABLE, item->brick, from, integrate);
-        end_item(a, integrate.moved_sq);
+        end_item(a, integrate.moved_sq, integrate.heat);
     }
     leave_queue(a);
 }
@@ -314,8 +332,9 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
         return;
     }
     if (thread_index() == 0) a.status->pass_step[1 - a.buffer] = a.status->pass_step[a.buffer] + 1;
-    IntegratePass pass = {{a, {from, a.stride - from, 0, false}, 0}};
+    IntegratePass pass = {{a, {from, a.stride - from, 0, false}, 0, {}}};
     force_block_rows(a, MD_PAIR_TABLE, (int)blockIdx.x, from, pass);
+    add_heat(a, pass.heat);
     end_pass(a, pass.moved_sq, a.buffer + 1);
 }
 #endif

@@ -142,15 +142,17 @@ __device__ inline void roll_back(const CudaArguments &a, int64_t from, HeldBrick
 }
 
 /* Integrates the atom of this thread's row, and stores its position for others, for other GPUs only if they need it. Returns its
- * squared displacement. By all threads. */
+ * squared displacement. By all threads; the first of the row has the heat. */
 template <bool HAS_CHECK>
 __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> &force, const Motion &motion,
-                                       unsigned tag, bool tells_others, HeldBrick *held) {
+                                       const Noise &noise, unsigned tag, bool tells_others, HeldBrick *held,
+                                       Heat *heat) {
     HeldAtom *atom = atom_place(a);
     Moving moving = atom->moving;
     if (threads_per_atom > 1) __syncwarp(); /* all threads of the row have read it */
     if (held->i < 0) return 0;
-    move(a, held->i, force, true, motion, &moving);
+    Heat of_atom;
+    move(a, held->i, force, true, noise, held->own.type, motion, &moving, &of_atom);
     const Place place = place_of(moving.x, held->own.type);
     const float moved_sq = HAS_CHECK ? displacement_sq(place.rounded, atom->reference) : 0;
     if (threadIdx.x % threads_per_atom == 0) {
@@ -159,6 +161,7 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
         if constexpr (has_domain)
             if (tells_others) store_copies(a, atom->copies(), motion.to, tagged_place(place, tag == no_tag ? 0 : tag));
         atom->moving = moving;
+        heat->quanta += of_atom.quanta;
     }
     held->own.v = staged_place(corner_of(*brick_place()), place);
     return moved_sq;

@@ -200,13 +200,15 @@ __device__ inline void book_brick(const CudaArguments &a, int pass) {
 #endif
 }
 
-/* By all threads: publishes their writes. */
-__device__ inline void end_item(const CudaArguments &a, float moved_sq) {
+/* By all threads: publishes their writes. The heat of a pass counts when it is known that the pass does. */
+__device__ inline void end_item(const CudaArguments &a, float moved_sq, const Heat &heat) {
     const int place = item_place()->place, pass = item_place()->pass;
     const unsigned done = (unsigned)item_place()->step + 1;
     if (is_checked_queue) note_distance(a, moved_sq);
     const bool is_at_border = has_domain && item_place()->is_at_border;
+    leave_heat(heat);
     __syncthreads(); /* all rows are stored, and the item was read by all */
+    if (threadIdx.x == telling_thread) take_heat(is_checked_queue ? &a.status->heat_of_pass[pass] : &a.status->heat);
     if constexpr (has_domain) {
         if (is_at_border) tell_others(a, place, done);
         if (threadIdx.x == 0) ptx_st_release_gpu(&a.queue.done[place_of_steps(a, brick_at(a.grid, place))], done);
@@ -239,10 +241,21 @@ __device__ inline int end_check(const CudaArguments &a, unsigned long long first
     return n_passes;
 }
 
+/* The heat of the passes that count. By one thread, when all are over. */
+__device__ inline void end_heat(const CudaArguments &a, int n_passes) {
+    unsigned long long sum = 0;
+    for (int pass = 0; has_bath && pass < a.n; pass++) {
+        if (pass < n_passes) sum += *(volatile unsigned long long *)&a.status->heat_of_pass[pass];
+        a.status->heat_of_pass[pass] = 0;
+    }
+    if (has_bath) a.status->heat += sum;
+}
+
 /* By the last block to leave: makes the queue ready for the next launch, and the books are as after the last pass that counts: until now
  * others may come late and read them as of the first. By one thread. */
 __device__ inline void end_queue(const CudaArguments &a, unsigned long long first, int n_passes) {
     const bool stops = n_passes < a.n;
+    if (is_checked_queue) end_heat(a, n_passes);
     const unsigned long long end = first + (unsigned long long)n_passes; /* its drift is done */
     a.queue.counts[0] = a.queue.counts[1] = 0;
     if (!stops) a.status->pass_step[(a.buffer + a.n) % 2] = end;
