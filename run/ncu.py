@@ -61,6 +61,8 @@ METRICS = {
     **{f"waits_{reason}": f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio" for reason in REASONS},
 }
 MANY_STEPS = ("k_step_resident", "k_step_queue")  # a launch
+# Not those that bring atoms to the GPU and back when a run begins and ends: they have thousands of launches.
+KERNELS = "^k_([^g]|gr|gather_(forces|ids|images|joined|places|positions|velocities))"
 OF_ROWS = ("k_force", "k_step_pass", *MANY_STEPS, "k_neighbor")  # kernels that go through entries
 
 
@@ -138,7 +140,7 @@ def profile(words, n_steps, a):
     """(medians of its kernels, report) of a run under the profiler."""
     with tempfile.NamedTemporaryFile("r", suffix=".csv") as log:
         command = [a.ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--kernel-name",
-                   "regex:^k_", "--metrics", ",".join(METRICS.values()), "--log-file", log.name, a.mdmini, *words,
+                   f"regex:{KERNELS}", "--metrics", ",".join(METRICS.values()), "--log-file", log.name, a.mdmini, *words,
                    "output.name=step", *a.words.split()]
         report = Run(command, n_steps, a.limit).report()
         return medians(read_launches(log.read().splitlines())), report
