@@ -22,6 +22,7 @@
 #include "output/schedule.h"
 #include "parallel/comm.h"
 #include "parallel/launcher.h"
+#include "report/curves.h"
 #include "report/places.h"
 #include "simulation.h"
 
@@ -451,6 +452,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
     MdStatus planned = resumed ? md_checkpoint_plan(resumed, deck, &s->record.plan, errors)
                                : md_system_plan(deck, md_backend_random(), &s->record.plan, errors);
     s->record.plan.comm = comm;
+    if (planned == MD_OK) planned = md_curves_check(deck, &s->record.plan, errors);
     share_processors(s);
     MdStatus chosen = choose_backend(s, purpose == MD_TO_CHECK);
     if (chosen == MD_OK) tell_threads(&s->record);

@@ -3,14 +3,17 @@
 #ifndef MD_ANALYSIS_ANALYSIS_H
 #define MD_ANALYSIS_ANALYSIS_H
 
+#include "analysis/rdf.h"
 #include "analysis/windows.h"
 #include "backend/backend.h"
 
 typedef struct MdAnalysis {
     MdWindows windows[MD_N_WINDOWS];
+    MdRdf rdf;
     bool is_there; /* the deck asks for any */
     int n_rows;    /* of samples that the backend has, and their steps */
     int64_t step[MD_OBSERVED_ROWS];
+    int n_count_rows; /* of histograms that it has */
 } MdAnalysis;
 
 MdAnalysis *md_analysis_create(const MdConfig *config, const MdSystemPlan *plan);
@@ -26,7 +29,7 @@ MdStatus md_analysis_observe(MdAnalysis *analysis, const MdBackendOps *ops, void
 MdStatus md_analysis_collect(MdAnalysis *analysis, const MdBackendOps *ops, void *context);
 
 /* What there is to show; each md_curves_destroy. Returns how many. */
-enum { MD_MAX_CURVES = MD_N_WINDOWS };
+enum { MD_MAX_CURVES = MD_N_WINDOWS + 1 };
 int md_analysis_curves(const MdAnalysis *analysis, const MdConfig *config, MdCurves *curves[MD_MAX_CURVES]);
 
 /* --- restart files: the sums of each analysis are a section, and its reference a column of physics/columns.def --- */
@@ -36,10 +39,10 @@ typedef struct MdAnalysisPart {
     void *state; /* begins with its head */
     uint64_t bytes, head_bytes;
     int64_t from;              /* its first step */
-    int column, every, origin; /* MD_COLUMN_...; MD_OPTION_... of the interval, and of the first step */
+    int column, every, origin; /* MD_COLUMN_..., -1: none; MD_OPTION_... of the interval, and of the first step */
 } MdAnalysisPart;
 
-enum { MD_ANALYSIS_PARTS = MD_N_WINDOWS };
+enum { MD_ANALYSIS_PARTS = MD_N_WINDOWS + 1 };
 
 /* Those that are there. Returns how many. Accepts NULL. */
 int md_analysis_parts(const MdAnalysis *analysis, MdAnalysisPart parts[MD_ANALYSIS_PARTS]);

@@ -103,7 +103,9 @@ MdCurves *md_windows_curves(const MdWindows *w, const MdConfig *config) {
     curves->axis[0].unit = MD_NO_UNIT;
     curves->axis[1].name = "time";
     curves->axis[1].unit = MD_TIME;
-    for (int k = 1; k < n_kinds; k++) snprintf(curves->kind[k], sizeof curves->kind[k], " of type %d", k);
+    snprintf(curves->kind[0], sizeof curves->kind[0], "%s", w->kind->name);
+    for (int k = 1; k < n_kinds; k++)
+        snprintf(curves->kind[k], sizeof curves->kind[k], "%s of type %d", w->kind->name, k);
     for (int p = 0; p < curves->n_points; p++) {
         const double steps = (double)(p * w->state->every);
         curves->axis[0].values[p] = steps;

@@ -68,8 +68,11 @@ enum { MD_FRAME_POSITION = 1, MD_FRAME_VELOCITY = 2, MD_FRAME_FORCE = 4, MD_FRAM
 typedef struct MdObservation {
     unsigned quantities, origins; /* the present state becomes the origin of the latter first */
     int row;                      /* of the rows of sums, which are kept until `observed` takes them */
+    bool counts_pairs;            /* a histogram of the distances of pairs as well */
+    int count_row;                /* of the rows of histograms, which are kept until `counted` takes them */
 } MdObservation;
 
+enum { MD_COUNTED_ROWS = 32 };
 enum { MD_OBSERVED_ROWS = 1024 }; /* of samples of every tenth step of a million atoms an H200 takes a second to fill them */
 
 /* The result of a request in its slot of the ring (ring.h). */
@@ -225,6 +228,9 @@ typedef struct MdBackendOps {
     /* The sums over all atoms of the first rows, sums [n_rows][MD_OBSERVE_N][types], the same bits on any number of ranks for the same
      * state; quantities that a row has no sample of are 0. Waits for the device. Collective. */
     MdStatus (*observed)(void *context, int n_rows, double *sums);
+    /* The histograms of the first rows, counts [n_rows][kinds][bins] of system/pair_count.h, over all atoms: each pair is counted from both
+     * sides, so that numbers are even. Waits for the device. Collective. */
+    MdStatus (*counted)(void *context, int n_rows, int64_t *counts);
     /* Particles by id, into host memory; of several processes each gets those of its block of ids (md_comm_block_begin), and numbers
      * that are NaN for an id that no process has. Waits for the device. Collective. */
     MdStatus (*gather)(void *context, MdFrame *frame);

@@ -228,12 +228,12 @@ static MdStatus read_analysis(MdCheckpoint *c, MdRecord *r) {
     for (int k = 0; k < n && status == MD_OK; k++) {
         const MdAnalysisPart *part = &parts[k];
         if (has_sums(c, part, &status) || status != MD_OK) continue;
-        r->resume.begins_anew[part->column] = true;
+        if (part->column >= 0) r->resume.begins_anew[part->column] = true;
         if (part->from > r->step) continue;
         status = md_fail(
             r->errors, MD_ERROR_INPUT,
             "%s: %s: %s, of step %lld, has no sums that could go on with this interval, first step (%s) and number "
-            "of lags: take those of the run before, or begin anew with %s above %lld",
+            "of lags or bins: take those of the run before, or begin anew with %s above %lld",
             md_deck_origin(r->deck, part->every), md_option_name(part->every), c->path, (long long)r->step,
             md_option_name(part->origin), md_option_name(part->origin), (long long)r->step);
     }

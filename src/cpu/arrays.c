@@ -37,6 +37,9 @@ static int64_t first_around(const MdCpuContext *c, double density) {
     X(block_order, c->atom_room / MD_CPU_BLOCK, word, "order of blocks")                                               \
     X(partial, c->atom_room / MD_CPU_BLOCK, sizeof *c->partial, "sums of blocks")                                      \
     X(observed, count_samples(c), sizeof *c->observed, "samples")                                                      \
+    X(counted, MD_COUNTED_ROWS *(int64_t)md_pair_count_size(&c->pair_count), sizeof *c->counted, "pair counts")        \
+    X(pair_atoms, c->pair_count.n_bins ? c->n_places : 0, sizeof *c->pair_atoms, "atoms of pairs")                     \
+    X(pair_start, c->pair_count.n_bins ? md_pair_count_cells(&c->pair_count) + 2 : 0, word, "cells of pairs")          \
     X(cell_start, c->cell_room, word, "cells")
 #define REBUILD_ARRAYS(X)                                                                                              \
     X(candidate[0], c->kernel == MD_KERNEL_LIST ? c->n_places : 0, step, "positions by cell")                          \

@@ -436,8 +436,17 @@ static MdStatus observe(void *context, const MdObservation *observation) {
     MdCpuContext *c = context;
     finish_kick(c);
     const double start_s = md_clock_s();
-    md_cpu_observe(c, observation);
+    if (observation->quantities) md_cpu_observe(c, observation);
+    if (observation->counts_pairs) md_cpu_count_pairs(c, observation->count_row);
     end_stage(c, MD_CPU_OBSERVE, start_s);
+    return MD_OK;
+}
+
+static MdStatus counted(void *context, int n_rows, int64_t *counts) {
+    MdCpuContext *c = context;
+    const size_t n = (size_t)n_rows * md_pair_count_size(&c->pair_count);
+    memcpy(counts, c->counted, n * sizeof *counts);
+    md_comm_add_integers(c->comm, counts, (int)n);
     return MD_OK;
 }
 
@@ -519,6 +528,7 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .descend = descend,
                                      .observe = observe,
                                      .observed = observed,
+                                     .counted = counted,
                                      .gather = gather,
                                      .output_estimate = md_cpu_output_estimate,
                                      .output_create = md_cpu_output_create,

@@ -105,6 +105,7 @@ void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_all, in
     c->n_all = n_all;
     c->box = *box;
     c->potential = *potential;
+    c->pair_count = md_pair_count(config, box, potential, n_all);
     place_domain(c, config);
     md_cpu_set_atoms(c, n_atoms);
     const int64_t room = n_atoms == n_all ? n_atoms : n_atoms + n_atoms / 10;

@@ -29,6 +29,7 @@
 #include "cpu/sums.h"
 #include "parallel/comm.h"
 #include "parallel/domain.h"
+#include "system/pair_count.h"
 
 enum {
     MD_CPU_SLICE = 16,   /* rows of a slice: the lanes of the widest register in single precision */
@@ -107,6 +108,13 @@ typedef void MdCpuForces(struct MdCpuContext *c, bool with_energy, int64_t begin
 #define MD_CPU_COUNT(name, number, components, what, traits, cuda, when) +(components)
 
 enum { MD_CPU_N_COLUMNS = MD_N_COLUMNS + 1, MD_CPU_N_ARRAYS = 0 MD_CPU_COLUMNS(MD_CPU_COUNT) };
+
+/* Where pairs are counted: coordinates from the corner of the cell. */
+typedef struct MdCpuPairAtom {
+    double x[3];
+    int32_t type, id;
+    bool is_own; /* else a copy */
+} MdCpuPairAtom;
 
 typedef struct MdCpuSlot { /* the content of a slot of the ring; as of the end of a step */
     long long step;
@@ -207,6 +215,10 @@ typedef struct MdCpuContext {
     MdSplitSum *observed; /* [MD_OBSERVED_ROWS][MD_OBSERVE_N][types] samples; NULL: the deck asks for none */
     MdBathAtoms bath;
     int64_t heat; /* quanta of all drifts, own atoms */
+    MdPairCount pair_count;
+    int64_t *counted;          /* [MD_COUNTED_ROWS][kinds][bins]; NULL: the deck asks for none; as these: */
+    MdCpuPairAtom *pair_atoms; /* [n_places] in the order of cells */
+    int32_t *pair_start;       /* [cells + 2] the first of each */
     MdFault fault;
     bool halted; /* some rank has a fault: agreed, so that all end at the same step */
     MdCpuHalo halo;
@@ -374,6 +386,8 @@ MdStatus md_cpu_check_list(const MdConfig *config, const MdSystemPlan *plan, MdS
 
 /* observe.c: a sample of the own atoms, with velocities of the whole step. */
 void md_cpu_observe(MdCpuContext *c, const MdObservation *observation);
+/* count_pairs.c: a histogram into a row of counted. */
+void md_cpu_count_pairs(MdCpuContext *c, int row);
 
 /* count.c */
 void md_cpu_count(MdCpuContext *c, MdCounters *counters);

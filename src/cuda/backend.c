@@ -45,6 +45,7 @@ static void configure(CudaContext *context, const MdConfig *config, int64_t n_at
     a->whole_step_f = (float)a->whole_step;
     a->fault_sq_f = (float)a->fault_sq;
     a->stale_sq = (float)(0.25 * config->neighbor_skin * config->neighbor_skin);
+    cuda_count_plan(context, n_atoms);
     cuda_brick_plan(context); /* kernels are told of the room */
 }
 
@@ -203,6 +204,12 @@ static MdStatus observe(void *context, const MdObservation *observation) {
     return MD_OK;
 }
 
+static MdStatus counted(void *context, int n_rows, int64_t *counts) {
+    MdStatus status = cuda_steps_finish(context);
+    if (status == MD_OK) cuda_count_take(context, n_rows, counts);
+    return status;
+}
+
 static MdStatus observed(void *context, int n_rows, double *sums) {
     MdStatus status = cuda_steps_finish(context);
     if (status == MD_OK) cuda_observe_take(context, n_rows, sums);
@@ -326,6 +333,7 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .descend = descend,
                                       .observe = observe,
                                       .observed = observed,
+                                      .counted = counted,
                                       .gather = gather,
                                       .output_estimate = output_estimate,
                                       .output_create = cuda_output_create,

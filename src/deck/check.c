@@ -118,6 +118,10 @@ static const Need needs[] = {
     NEED_EITHER(analysis_msd_from, analysis_msd_every, analysis_vacf_every),
     NEED(analysis_msd_lags, analysis_msd_every, ABOVE_ZERO),
     NEED(analysis_vacf_lags, analysis_vacf_every, ABOVE_ZERO),
+    NEED(analysis_rdf_from, analysis_rdf_every, ABOVE_ZERO),
+    NEED(analysis_rdf_bins, analysis_rdf_every, ABOVE_ZERO),
+    NEED(analysis_rdf_max, analysis_rdf_every, ABOVE_ZERO),
+    NEED(analysis_rdf_types, analysis_rdf_every, ABOVE_ZERO),
 };
 enum { N_NEEDS = sizeof needs / sizeof *needs };
 
@@ -282,6 +286,19 @@ static void check_target(const MdDeck *deck, MdErrors *errors) {
                 md_deck_origin(deck, MD_OPTION_ensemble_target), target->values[0], target->values[1]);
 }
 
+/* There is a sample. */
+static void check_rdf(const MdDeck *deck, MdErrors *errors) {
+    const MdConfig *c = &deck->config;
+    const int from = MD_OPTION_analysis_rdf_from;
+    if (c->analysis_rdf_every == 0 || deck->doubtful[from] || deck->doubtful[MD_OPTION_run_steps]) return;
+    if (c->analysis_rdf_from <= c->run_steps) return;
+    md_fail(errors, MD_ERROR_INPUT,
+            "%s: analysis.rdf_from: read %lld, but run.steps is %lld (%s), so that there is no sample; allowed: 0 to "
+            "run.steps",
+            md_deck_origin(deck, from), (long long)c->analysis_rdf_from, (long long)c->run_steps,
+            md_deck_origin(deck, MD_OPTION_run_steps));
+}
+
 void md_deck_check(MdDeck *deck, MdErrors *errors) {
     for (int k = 0; k < N_NEEDS; k++) check_need(deck, &needs[k], errors);
     check_images(deck, errors);
@@ -289,6 +306,7 @@ void md_deck_check(MdDeck *deck, MdErrors *errors) {
     check_grid(deck, errors);
     check_friction(deck, errors);
     check_relaxation(deck, errors);
+    check_rdf(deck, errors);
     check_windows(deck, MD_OPTION_analysis_msd_every, deck->config.analysis_msd_every, errors);
     check_windows(deck, MD_OPTION_analysis_vacf_every, deck->config.analysis_vacf_every, errors);
     check_target(deck, errors);

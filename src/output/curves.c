@@ -1,6 +1,7 @@
 #include "output/curves.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -15,6 +16,7 @@ MdCurves *md_curves_create(int n_points, int n_kinds, int n_axes) {
     c->n_axes = n_axes;
     for (int a = 0; a < n_axes; a++) c->axis[a].values = md_alloc(n, sizeof(double), "curves");
     c->kind = md_alloc((size_t)n_kinds, sizeof *c->kind, "curves");
+    c->is_plain = md_alloc((size_t)n_kinds, sizeof *c->is_plain, "curves");
     c->n_blocks = md_alloc(n, sizeof *c->n_blocks, "curves");
     c->mean = md_alloc(all, sizeof *c->mean, "curves");
     c->error = md_alloc(all, sizeof *c->error, "curves");
@@ -25,6 +27,7 @@ void md_curves_destroy(MdCurves *c) {
     if (!c) return;
     for (int a = 0; a < c->n_axes; a++) md_free(c->axis[a].values);
     md_free(c->kind);
+    md_free(c->is_plain);
     md_free(c->n_blocks);
     md_free(c->mean);
     md_free(c->error);
@@ -43,10 +46,12 @@ static void write_heading(FILE *file, const MdCurves *c) {
         fprintf(file, "%s%s (%s)", a ? "," : "", c->axis[a].name, *unit ? unit : "steps");
     }
     fprintf(file, ",%s", c->blocks);
+    char *unit = c->unit == MD_NO_UNIT ? md_copy_text("") : md_format(" (%s)", md_unit_name(c->units, c->unit));
     for (int k = 0; k < c->n_kinds; k++) {
-        const char *unit = md_unit_name(c->units, c->unit);
-        fprintf(file, ",%s%s (%s),error of %s%s (%s)", c->name, c->kind[k], unit, c->name, c->kind[k], unit);
+        fprintf(file, ",%s%s", c->kind[k], unit);
+        if (!c->is_plain[k]) fprintf(file, ",error of %s%s", c->kind[k], unit);
     }
+    free(unit);
     fputc('\n', file);
 }
 
@@ -58,9 +63,9 @@ static void write_all(FILE *file, const void *data) {
         fputs(md_number_write(text, c->axis[0].values[p]), file);
         for (int a = 1; a < c->n_axes; a++) write_number(file, c->axis[a].values[p]);
         fprintf(file, ",%lld", (long long)c->n_blocks[p]);
-        for (int k = p * c->n_kinds; k < (p + 1) * c->n_kinds; k++) {
-            write_number(file, c->mean[k]);
-            write_number(file, c->error[k]);
+        for (int k = 0; k < c->n_kinds; k++) {
+            write_number(file, c->mean[p * c->n_kinds + k]);
+            if (!c->is_plain[k]) write_number(file, c->error[p * c->n_kinds + k]);
         }
         fputc('\n', file);
     }

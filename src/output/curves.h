@@ -3,12 +3,13 @@
 #ifndef MD_OUTPUT_CURVES_H
 #define MD_OUTPUT_CURVES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
 #include "base/units.h"
 
-enum { MD_CURVE_AXES = 2, MD_KIND_BYTES = 24 };
+enum { MD_CURVE_AXES = 2, MD_KIND_BYTES = 32 };
 
 typedef struct MdAxis {
     const char *name; /* `time` */
@@ -23,7 +24,8 @@ typedef struct MdCurves {
     MdAxis axis[MD_CURVE_AXES];
     MdQuantity unit;             /* of the values */
     const char *blocks;          /* that errors come from: `windows` */
-    char (*kind)[MD_KIND_BYTES]; /* [n_kinds] after `msd`: "", ` of type 1` */
+    char (*kind)[MD_KIND_BYTES]; /* [n_kinds] `msd`, `msd of type 1` */
+    bool *is_plain;              /* [n_kinds] without an error */
     int64_t *n_blocks;           /* [n_points] */
     double *mean, *error;        /* [n_points][n_kinds]; NaN: not known */
 } MdCurves;

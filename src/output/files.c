@@ -86,6 +86,7 @@ static void name_files(const MdConfig *config, const Output outputs[N_FILES], Md
     files->csv = outputs[CSV].path ? md_copy_text(outputs[CSV].path) : NULL;
     files->xyz = outputs[XYZ].path && config->output_xyz_every > 0 ? md_copy_text(outputs[XYZ].path) : NULL;
     files->msd = outputs[MSD].path && config->analysis_msd_every > 0 ? md_copy_text(outputs[MSD].path) : NULL;
+    files->rdf = outputs[RDF].path && config->analysis_rdf_every > 0 ? md_copy_text(outputs[RDF].path) : NULL;
     files->vacf = outputs[VACF].path && config->analysis_vacf_every > 0 ? md_copy_text(outputs[VACF].path) : NULL;
     files->neighbors = outputs[NEIGHBORS].path ? md_copy_text(outputs[NEIGHBORS].path) : NULL;
     files->restart = outputs[RESTART].path ? md_copy_text(outputs[RESTART].path) : NULL;
@@ -204,7 +205,7 @@ static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *err
 static MdStatus remove_old(const Output outputs[N_FILES], const MdFiles *files, MdErrors *errors) {
     for (int k = 0; k < N_FILES; k++) {
         const bool stale = k == RESTART || k == PREVIOUS || k == JSON || (k == LOG && files->use.resumed) ||
-                           (k == H5 && !files->h5) || (k == XYZ && !files->xyz) || k == MSD || k == VACF;
+                           (k == H5 && !files->h5) || (k == XYZ && !files->xyz) || k == MSD || k == VACF || k == RDF;
         if (stale && exists(outputs[k].path) && unlink(outputs[k].path) != 0)
             return md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be removed: %s", outputs[k].path, strerror(errno));
     }
@@ -276,7 +277,7 @@ MdStatus md_files_check_held(const MdFiles *files, MdErrors *errors) {
 }
 
 const char *md_files_curves(const MdFiles *files, const char *name) {
-    const char *const paths[] = {files->msd, files->vacf}, *const names[] = {"msd", "vacf"};
+    const char *const paths[] = {files->msd, files->vacf, files->rdf}, *const names[] = {"msd", "vacf", "rdf"};
     for (size_t k = 0; k < sizeof paths / sizeof *paths; k++)
         if (strcmp(names[k], name) == 0) return paths[k];
     md_panic("curves without a file");
@@ -292,6 +293,7 @@ void md_files_free(MdFiles *files) {
     free(files->xyz);
     free(files->msd);
     free(files->vacf);
+    free(files->rdf);
     free(files->neighbors);
     free(files->restart);
     free(files->trace);

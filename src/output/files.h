@@ -9,7 +9,7 @@
 
 typedef struct MdFiles {
     char *h5, *json, *log, *csv;   /* paths; h5 NULL when no trajectory is asked for */
-    char *msd, *vacf;              /* curves of an analysis; NULL when not requested */
+    char *msd, *vacf, *rdf;        /* curves of an analysis; NULL when not requested */
     char *xyz, *neighbors, *trace; /* NULL when not requested; the trace of a resumed run is FILE.fromSTEP.json
                                       for FILE.json */
     char *h5_aside; /* new name of an old h5 that is rewritten and has content of other programs; else NULL */

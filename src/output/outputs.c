@@ -66,13 +66,13 @@ static bool is_left_over(const MdDeck *deck, const char *path) {
 
 void md_outputs_make(const MdDeck *deck, const MdFilesUse *use, Output outputs[N_FILES]) {
     const bool json_alone = use->bench || use->ceilings;
-    static const char *const endings[] = {[H5] = ".h5",   [JSON] = ".json",   [LOG] = ".log",      [CSV] = ".csv",
-                                          [XYZ] = ".xyz", [MSD] = ".msd.csv", [VACF] = ".vacf.csv"};
+    static const char *const endings[] = {[H5] = ".h5",   [JSON] = ".json",   [LOG] = ".log",       [CSV] = ".csv",
+                                          [XYZ] = ".xyz", [MSD] = ".msd.csv", [VACF] = ".vacf.csv", [RDF] = ".rdf.csv"};
     const MdConfig *config = md_deck_config(deck);
     const char *directory = config->output_directory;
     bool here = strcmp(directory, ".") == 0;
     for (int k = 0; k < N_FILES; k++) outputs[k] = (Output){0};
-    for (int k = H5; k <= VACF; k++) {
+    for (int k = H5; k <= RDF; k++) {
         if (json_alone && k != JSON) continue;
         outputs[k].stem =
             md_format("%s%s%s%s", here ? "" : directory, here ? "" : "/", run_name(deck), use->bench ? ".bench" : "");

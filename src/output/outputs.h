@@ -8,7 +8,7 @@
 /* The files that carry the name of a run. All of them are moved or refused, those too that this run does not write:
  * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. So would an xy.xyz that a run has written; one
  * from elsewhere, or that this run starts from, is an output only where it is asked for. */
-enum { H5, JSON, LOG, CSV, XYZ, MSD, VACF, NEIGHBORS, TRACE, RESTART, PREVIOUS, N_FILES };
+enum { H5, JSON, LOG, CSV, XYZ, MSD, VACF, RDF, NEIGHBORS, TRACE, RESTART, PREVIOUS, N_FILES };
 
 /* A path as the parts before and after the number of a backup; path is their join. */
 typedef struct Output {

@@ -64,7 +64,8 @@ static inline int64_t md_schedule_next(const MdConfig *config, int64_t step) {
                              config->output_forces_every, config->output_images_every, config->output_xyz_every,
                              config->restart_every};
     const int64_t samples[] = {md_schedule_next_sample(config->analysis_msd_every, config->analysis_msd_from, step),
-                               md_schedule_next_sample(config->analysis_vacf_every, config->analysis_msd_from, step)};
+                               md_schedule_next_sample(config->analysis_vacf_every, config->analysis_msd_from, step),
+                               md_schedule_next_sample(config->analysis_rdf_every, config->analysis_rdf_from, step)};
     int64_t next = config->run_steps;
     for (size_t k = 0; k < sizeof samples / sizeof *samples; k++)
         if (samples[k] < next) next = samples[k];

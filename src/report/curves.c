@@ -6,6 +6,10 @@
 #include "analysis/analysis.h"
 #include "deck/units.h"
 
+MdStatus md_curves_check(const MdDeck *deck, const MdSystemPlan *plan, MdErrors *errors) {
+    return md_pair_count_check(deck, plan, errors);
+}
+
 MdStatus md_report_curves(const MdRecord *r, MdTrajectory *trajectory) {
     MdCurves *curves[MD_MAX_CURVES];
     const int n = md_analysis_curves(r->analysis, r->config, curves);
@@ -34,6 +38,11 @@ static void log_kind(MdRecord *r, const MdWindows *w, int kind, const char *meth
 
 void md_curves_log(MdRecord *r) {
     bool any = false;
+    const MdRdfState *rdf = r->analysis->rdf.state;
+    if (rdf)
+        md_log(r->log, "\ng(r) up to %.6g%s, %lld sample%s in %lld blocks\n", rdf->range,
+               md_config_unit_after(r->config, MD_LENGTH), (long long)rdf->n_samples, rdf->n_samples == 1 ? "" : "s",
+               (long long)rdf->n_blocks);
     for (int k = 0; k < MD_N_WINDOWS; k++) {
         const MdWindows *w = &r->analysis->windows[k];
         if (!w->kind) continue;
@@ -64,10 +73,19 @@ static void write_windows(MdJson *json, const MdRecord *r, const MdWindows *w) {
     md_json_end_object(json);
 }
 
+static void write_rdf(MdJson *json, const MdRecord *r, const MdRdfState *state) {
+    md_json_begin_object(json, "rdf");
+    md_json_int(json, "samples", state->n_samples);
+    md_json_int(json, "blocks", state->n_blocks);
+    md_json_real(json, "range", md_config_factor(r->config, MD_LENGTH) * state->range);
+    md_json_end_object(json);
+}
+
 void md_curves_json(MdJson *json, const MdRecord *r) {
     if (!r->analysis->is_there) return;
     md_json_begin_object(json, "analysis");
     for (int k = 0; k < MD_N_WINDOWS; k++)
         if (r->analysis->windows[k].kind) write_windows(json, r, &r->analysis->windows[k]);
+    if (r->analysis->rdf.state) write_rdf(json, r, r->analysis->rdf.state);
     md_json_end_object(json);
 }

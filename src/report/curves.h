@@ -5,6 +5,9 @@
 #include "base/json.h"
 #include "report/record.h"
 
+/* Whether the system has what the deck asks for. */
+MdStatus md_curves_check(const MdDeck *deck, const MdSystemPlan *plan, MdErrors *errors);
+
 /* NAME.msd.csv and so on, and the trajectory, whose writer is at rest (NULL: none), as far as the sums have come. */
 MdStatus md_report_curves(const MdRecord *record, MdTrajectory *trajectory);
 

@@ -350,8 +350,9 @@ void md_report_head(MdRecord *r) {
     log_minimization(r);
     md_log(r->log, "output   ");
     const bool is_kept = r->config->restart_every != 0 || r->resume.from; /* a restart file, at the end at the latest */
-    const char *files[] = {r->files.h5,  r->files.xyz,  r->files.json, r->files.csv,
-                           r->files.msd, r->files.vacf, r->files.log,  is_kept ? r->files.restart : NULL};
+    const char *files[] = {r->files.h5,  r->files.xyz, r->files.json,
+                           r->files.csv, r->files.msd, r->files.vacf,
+                           r->files.rdf, r->files.log, is_kept ? r->files.restart : NULL};
     for (size_t k = 0; k < sizeof files / sizeof *files; k++)
         if (files[k]) md_log(r->log, " %s", files[k]);
     md_log(r->log, "\n");

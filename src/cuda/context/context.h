@@ -21,6 +21,7 @@
 #include "cuda/context/shared.h"
 #include "parallel/comm.h"
 #include "parallel/domain.h"
+#include "system/pair_count.h"
 
 typedef enum CudaStage {
     CUDA_SORT,
@@ -93,6 +94,11 @@ typedef enum CudaStage {
     X(step, queue, "launch.fuse=step launch.persistent=off launch.passes=queue")                                       \
     X(step, bring_back, "launch.fuse=step launch.persistent=off launch.passes=queue neighbor.rebuild=device-check")    \
     X(observe, motion, "")                                                                                             \
+    X(observe, pair_cells, "")                                                                                         \
+    X(observe, pair_lines, "")                                                                                         \
+    X(observe, pair_atoms, "")                                                                                         \
+    X(observe, pair_copies, "")                                                                                        \
+    X(observe, pairs, "")                                                                                              \
     X(halo, border, "")                                                                                                \
     X(halo, arrive, "")                                                                                                \
     X(halo, sum, "")                                                                                                   \
@@ -289,6 +295,7 @@ typedef struct CudaContext {
     int n_share;   /* its averages, */
     MdBox share;   /* and its part of the box, as a separate box: bricks, rows and blocks are planned for them */
     MdBox box;
+    MdPairCount pair_count; /* of the whole system */
     MdPotential potential;
     double range; /* cuda_list_range */
 

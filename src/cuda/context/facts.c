@@ -38,6 +38,7 @@ CudaFacts cuda_facts(const MdConfig *config) {
         .pair_sums = CUDA_PAIR_TOTALS(config->analysis_pressure == MD_PRESSURE_TENSOR),
         .atom_sums = CUDA_ATOM_TOTALS(config->analysis_pressure == MD_PRESSURE_TENSOR),
         .observes = config->analysis_msd_every > 0 || config->analysis_vacf_every > 0,
+        .counts_pairs = config->analysis_rdf_every > 0,
         .halves = md_option_has_effect(config, MD_OPTION_neighbor_list) && config->neighbor_list == MD_LIST_HALF,
         .has_matrices = config->neighbor_distances == MD_DISTANCES_MATRIX,
         .rows_per_warp = CUDA_ROWS_PER_WARP(config->memory_brick_grid),

@@ -18,7 +18,8 @@ typedef struct CudaFacts {
     int sum_parts;        /* of a sum over atoms: with reduce.accumulate = reproducible MD_SPLIT_PARTS, else 1 */
     int pair_sums, atom_sums; /* sums over pairs, and over atoms */
 
-    bool observes;        /* an analysis takes samples */
+    bool observes;     /* an analysis takes samples of atoms */
+    bool counts_pairs; /* and histograms of pairs */
 
     /* the list */
     bool halves;       /* neighbor.list = half */

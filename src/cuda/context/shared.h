@@ -7,6 +7,7 @@
 
 #include "physics/columns.def"
 #include "physics/bath_atoms.h"
+#include "physics/pair_cells.h"
 #include "physics/tensor.h"
 
 /* Numbers of three components, in the layout of memory.layout:
@@ -216,6 +217,18 @@ typedef struct CudaBricks {
     int32_t cell_bytes, warp_bytes; /* of the tables that the search has after them: of cells, of each warp */
 } CudaBricks;
 
+/* Histograms of the distances of pairs: kernels/count_pairs.cuh. */
+typedef struct CudaPairCount {
+    MdPairCells cells;
+    double range;
+    void *atoms;                /* [n_stored] vectors of four: atoms in the order of cells, */
+    int32_t *cell_of;           /* [n_stored] the cell of each, */
+    int32_t *source;            /* [n_stored] and its index; several processes */
+    int32_t *begin;             /* [cells + 1] the first of each cell, and how many atoms have a place */
+    int32_t *cursor;            /* [cells] one after the last */
+    unsigned long long *counts; /* [MD_COUNTED_ROWS][kinds][bins] */
+} CudaPairCount;
+
 /* launch.passes = queue: kernels/batches/step_queue.cuh */
 typedef struct CudaQueue {
     unsigned *counts; /* [2] that are taken; blocks that are through: zero but in a launch */
@@ -383,6 +396,7 @@ typedef struct CudaArguments {
     double *partials;             /* sums of blocks, [quantity][part][n_partials] */
     double *tree;                 /* reduce.method = global: room for one value a thread */
     double *totals;               /* [quantity][part] */
+    CudaPairCount pair_count;
     unsigned long long *counters; /* [CUDA_N_COUNTS], with MD_COUNT */
     unsigned *barrier;            /* two words, kernels/batches/barrier.cuh, each in its own line */
     int64_t n_force_items;        /* threads of a force kernel; of bricks: bricks, a block each */
@@ -413,7 +427,7 @@ typedef struct CudaArguments {
     int64_t row_step; /* that goes into it */
     uint32_t observe,
         origins; /* quantities of a sample, and those that have their origin here: bits by MD_OBSERVE_... */
-    int32_t observed_row;
+    int32_t observed_row, count_row;
 } CudaArguments;
 
 #endif

@@ -229,6 +229,7 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         add_option(options, "--include-path=%s/cccl", folder);
     }
     const MdBox *box = target->box;
+    const int n_types = target->potential->n_types;
     const struct {
         const char *macro;
         int value;
@@ -251,6 +252,8 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         {"MD_HAS_MSD", target->config->analysis_msd_every > 0},
         {"MD_HAS_VACF", target->config->analysis_vacf_every > 0},
         {"MD_BATH", md_heat_bath_facts(target->config)},
+        {"MD_RDF_BINS", (int)(target->config->analysis_rdf_every > 0 ? target->config->analysis_rdf_bins : 0)},
+        {"MD_RDF_KINDS", target->config->analysis_rdf_types == MD_RDF_TYPES_ALL ? n_types * (n_types + 1) / 2 : 1},
         {"MD_SUM_BITS",
          target->config->reduce_accumulate == MD_ACCUMULATE_REPRODUCIBLE ? md_split_bits(target->n_all) : 0},
     };

@@ -8,9 +8,13 @@
  *                    still due is made in registers, so that the next step need not know of the sample. Sums are whole quanta, which
  *                    atomics may add in any order, so there are no partial sums and no second kernel.
  * The reference of an atom is a column (physics/columns.def), so that it moves with the atom and needs no search by id. */
+#if MD_RDF_BINS
+#include "cuda/kernels/count_pairs.cuh"
+#endif
 #include "cuda/kernels/integrate.cuh"
 #include "physics/observe.h"
 
+#if MD_HAS_MSD || MD_HAS_VACF
 constexpr int n_quantities = MD_HAS_MSD + MD_HAS_VACF, velocity_at = MD_HAS_MSD; /* in the sums of a thread */
 
 __device__ inline bool is_due(unsigned quantities, int quantity) { return quantities >> quantity & 1; }
@@ -81,3 +85,4 @@ MD_KERNEL k_observe_motion(MD_ARGUMENTS) {
         if (is_due(a.observe, quantity)) atomicAdd(&row[quantity * quantity_parts + k % quantity_parts], parts[k]);
     }
 }
+#endif

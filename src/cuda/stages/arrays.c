@@ -237,6 +237,7 @@ void cuda_arrays_list(CudaContext *context, CudaArrays *arrays) {
         cuda_array_keep(arrays, &a->place_of_id, n, sizeof(int32_t), "slots by id");
     if (context->facts.observes)
         cuda_array_keep(arrays, &a->observed, MD_OBSERVED_ROWS * cuda_row_sums(context), sizeof(MdSplitSum), "samples");
+    if (context->facts.counts_pairs) cuda_count_add_arrays(context, arrays);
     cuda_array_keep(arrays, &a->counters, CUDA_N_COUNTS, sizeof(unsigned long long), "counters");
     cuda_array_keep(arrays, &a->barrier, 2 * CUDA_BARRIER_STRIDE, sizeof *a->barrier, "barrier");
     cuda_array_keep(arrays, &a->status, 1, sizeof(CudaDeviceStatus), "measures");

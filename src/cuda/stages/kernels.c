@@ -155,12 +155,18 @@ static MdStatus load_kernel(CudaContext *context, CudaKernelId id, CUmodule modu
     return fit_shared(context, id);
 }
 
+/* Whether an analysis that the deck asks for needs the kernel. */
+static bool is_sampled(const MdConfig *config, int id) {
+    return id == CUDA_K_observe_motion ? cuda_facts(config).observes : cuda_facts(config).counts_pairs;
+}
+
 /* Whether a kernel is of the unit, and there under these switches. */
 static bool is_of_unit(const MdConfig *config, int id, int unit) {
     const bool of_domains =
         unit == CUDA_HALO || unit == CUDA_MIGRATE || id == CUDA_K_gather_ids || id == CUDA_K_gather_joined;
     return cuda_kernel_unit((CudaKernelId)id) == unit && (!of_domains || md_config_has_domains(config)) &&
-           (unit != CUDA_OBSERVE || cuda_facts(config).observes) &&
+           (unit != CUDA_OBSERVE || is_sampled(config, id)) &&
+           (id != CUDA_K_observe_pair_copies || md_config_has_domains(config)) &&
            md_condition_holds(kernel_table[id].condition, config);
 }
 

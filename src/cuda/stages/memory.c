@@ -150,6 +150,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
         CUDA_CHECK(cudaMemsetAsync(context->cell_counts, 0, ((size_t)context->max_cells + 1) * sizeof(int32_t),
                                    context->stream));
     if (a->observed) cuda_memory_clear_samples(context);
+    if (a->pair_count.counts) cuda_count_clear(context);
     if (a->queue.done) clear_queue(context);
     if (a->queue.check) clear_check(context);
     cuda_force_zero(context); /* nothing has acted yet */

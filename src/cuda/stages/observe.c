@@ -7,6 +7,8 @@
 
 void cuda_observe_issue(CudaContext *context, const MdObservation *observation) {
     CudaArguments *a = &context->arguments;
+    if (observation->counts_pairs) cuda_count_issue(context, observation->count_row);
+    if (!observation->quantities) return;
     cuda_timing_begin(context, CUDA_OBSERVE);
     cuda_reduce_begin_extremes(context);
     a->observe = observation->quantities;

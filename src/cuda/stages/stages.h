@@ -369,6 +369,14 @@ MdStatus cuda_state_check_list(CudaContext *context, MdState *state); /* of a co
 /* --- observe.c --- */
 /* A sample of the particles, which are at the end of a step, with the half kick that is still due or without. */
 void cuda_observe_issue(CudaContext *context, const MdObservation *observation);
+/* --- count_pairs.c --- */
+void cuda_count_plan(CudaContext *context, int64_t n_atoms); /* of the whole system; before the arrays are made */
+void cuda_count_clear(CudaContext *context);                 /* no pair has been counted */
+/* A histogram of the present positions, into a row of the counts. */
+void cuda_count_issue(CudaContext *context, int row);
+/* For `counted` of backend.h, when all steps are done. */
+void cuda_count_take(CudaContext *context, int n_rows, int64_t *counts);
+
 /* For `observed` of backend.h, when all steps are done. */
 void cuda_observe_take(CudaContext *context, int n_rows, double *sums);
 

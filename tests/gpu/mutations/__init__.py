@@ -1,3 +1,3 @@
 """All mutants, stage by stage: MUTANTS."""
-from . import particles, lists, predict, force, bricks, steps, output, ranks  # each adds its own
+from . import particles, lists, predict, force, bricks, steps, output, pairs, ranks  # each adds its own
 from .killers import MUTANTS

@@ -25,6 +25,7 @@ queue(...)     tests/physics/test_queue: the same bits by a queue of bricks, in 
 UNFORESEEN     a list that fails in the middle of a batch of steps
 sampled(...)   tests/run/test_analysis: what is sampled while the run goes, against frames and known motions
 over_ranks(...) tests/parallel/test_ranks_*.py: several processes
+rdf(...)       tests/run/test_rdf.py: histograms of pairs
 SILENT         a rank that does not answer another's GPU
 UNANSWERED     a list of which such a rank has not sent its part
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
@@ -103,6 +104,11 @@ def over_ranks(test, case="", transport=""):
 def sampled(*tests):
     """tests/run/test_analysis: these of its tests."""
     return Killer(f"test_analysis ({', '.join(tests)})", "run/test_analysis.py", (("MDMINI_TEST_ONLY", ",".join(tests)),))
+
+
+def rdf(tests="test_kernels"):
+    """tests/run/test_rdf: counts of pairs by distance against all pairs over frames."""
+    return Killer(f"test_rdf ({tests})", "run/test_rdf.py", (("MDMINI_TEST_ONLY", tests), ("MDMINI_TEST_BACKENDS", "cuda"), ("MDMINI_TEST_STOP", "1")))
 
 
 SILENT = over_ranks("test_ranks_hangs:test_gpus")
