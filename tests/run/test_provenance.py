@@ -286,7 +286,7 @@ def test_page(checks, folder):
     for what, words, code in (("whole", ["report.counters=on", "restart.every=100"], 0),
                               ("stopped", ["output.name=stopped", "run.steps=1e9", "output.frames_every=1e6", "run.walltime=0.5"], 75),
                               ("resumed", ["--restart", "small.restart", "run.steps=300"], 0),
-                              ("relaxed", ["output.name=relaxed", "run.minimize=fire", "analysis.pressure=tensor", "analysis.msd_every=10", "analysis.msd_lags=3", "analysis.vacf_every=10"], 0),
+                              ("relaxed", ["output.name=relaxed", "run.minimize=fire", "analysis.pressure=tensor", "analysis.msd_every=10", "analysis.msd_lags=3", "analysis.vacf_every=10", "analysis.rdf_every=10"], 0),
                               ("blown up", ["output.name=blown", "run.timestep=0.5", "output.frames_every=1"], 3)):
         deck = [] if what == "resumed" else [small_deck(folder)]
         name = next((word[len("output.name="):] for word in words if word.startswith("output.name=")), "small")

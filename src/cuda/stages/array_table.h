@@ -48,9 +48,6 @@ void cuda_arrays_list(CudaContext *context,
                       CudaArrays *arrays);               /* all that the switches need, as large as they are now */
 size_t cuda_arrays_partials(const CudaContext *context); /* most partial sums of a reduction */
 
-/* --- count_pairs.c --- */
-void cuda_count_add_arrays(CudaContext *context, CudaArrays *arrays);
-
 /* --- arrays_domain.c: several processes --- */
 void cuda_arrays_add_domain(CudaContext *context, CudaArrays *arrays);
 void cuda_arrays_add_domain_pinned(CudaContext *context, CudaArrays *arrays); /* of the host; CUDA_STAGING: they grow */

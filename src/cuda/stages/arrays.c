@@ -207,6 +207,18 @@ static bool places_are_in_tags(const CudaContext *context) {
     return context->facts.reorders && context->config.memory_allocation == MD_ALLOCATION_ONCE;
 }
 
+static void add_pair_count(CudaContext *context, CudaArrays *arrays) {
+    CudaPairCount *count = &context->arguments.pair_count;
+    const size_t n = (size_t)context->room, n_cells = (size_t)md_pair_count_cells(&context->pair_count);
+    cuda_array_keep(arrays, &count->atoms, n, 4 * context->facts.pair_size, "atoms of pairs");
+    cuda_array_keep(arrays, &count->cell_of, n, sizeof(int32_t), "cells of atoms of pairs");
+    if (context->comm) cuda_array_keep(arrays, &count->source, n, sizeof(int32_t), "indices of atoms of pairs");
+    cuda_array_keep(arrays, &count->begin, n_cells + 1, sizeof(int32_t), "cells of pairs");
+    cuda_array_keep(arrays, &count->cursor, n_cells, sizeof(int32_t), "ends of cells of pairs");
+    cuda_array_keep(arrays, &count->counts, MD_COUNTED_ROWS * md_pair_count_size(&context->pair_count),
+                    sizeof(unsigned long long), "pair counts");
+}
+
 void cuda_arrays_list(CudaContext *context, CudaArrays *arrays) {
     CudaArguments *a = &context->arguments;
     const size_t n = (size_t)context->room, of_pair = context->facts.pair_size;
@@ -237,7 +249,7 @@ void cuda_arrays_list(CudaContext *context, CudaArrays *arrays) {
         cuda_array_keep(arrays, &a->place_of_id, n, sizeof(int32_t), "slots by id");
     if (context->facts.observes)
         cuda_array_keep(arrays, &a->observed, MD_OBSERVED_ROWS * cuda_row_sums(context), sizeof(MdSplitSum), "samples");
-    if (context->facts.counts_pairs) cuda_count_add_arrays(context, arrays);
+    if (context->facts.counts_pairs) add_pair_count(context, arrays);
     cuda_array_keep(arrays, &a->counters, CUDA_N_COUNTS, sizeof(unsigned long long), "counters");
     cuda_array_keep(arrays, &a->barrier, 2 * CUDA_BARRIER_STRIDE, sizeof *a->barrier, "barrier");
     cuda_array_keep(arrays, &a->status, 1, sizeof(CudaDeviceStatus), "measures");

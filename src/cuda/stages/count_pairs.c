@@ -1,30 +1,10 @@
 /* Stage observe, host side of kernels/count_pairs.cuh. */
-#include <string.h>
-
 #include "cuda/stages/array_table.h"
 
 void cuda_count_plan(CudaContext *context, int64_t n_atoms) {
     context->pair_count = md_pair_count(&context->config, &context->box, &context->potential, n_atoms);
     context->arguments.pair_count.cells = context->pair_count.cells;
     context->arguments.pair_count.range = context->pair_count.range;
-}
-
-void cuda_count_add_arrays(CudaContext *context, CudaArrays *arrays) {
-    CudaPairCount *count = &context->arguments.pair_count;
-    const size_t n = (size_t)context->room, n_cells = (size_t)md_pair_count_cells(&context->pair_count);
-    cuda_array_keep(arrays, &count->atoms, n, 4 * context->facts.pair_size, "atoms of pairs");
-    cuda_array_keep(arrays, &count->cell_of, n, sizeof(int32_t), "cells of atoms of pairs");
-    if (context->comm) cuda_array_keep(arrays, &count->source, n, sizeof(int32_t), "indices of atoms of pairs");
-    cuda_array_keep(arrays, &count->begin, n_cells + 1, sizeof(int32_t), "cells of pairs");
-    cuda_array_keep(arrays, &count->cursor, n_cells, sizeof(int32_t), "ends of cells of pairs");
-    cuda_array_keep(arrays, &count->counts, MD_COUNTED_ROWS * md_pair_count_size(&context->pair_count),
-                    sizeof(unsigned long long), "pair counts");
-}
-
-void cuda_count_clear(CudaContext *context) {
-    const size_t n = MD_COUNTED_ROWS * md_pair_count_size(&context->pair_count);
-    CUDA_CHECK(
-        cudaMemsetAsync(context->arguments.pair_count.counts, 0, n * sizeof(unsigned long long), context->stream));
 }
 
 /* Blocks that share the atoms: some for each multiprocessor; more where a block could count to 2^32, each pair twice. */
@@ -58,6 +38,6 @@ void cuda_count_issue(CudaContext *context, int row) {
 void cuda_count_take(CudaContext *context, int n_rows, int64_t *counts) {
     const size_t n = (size_t)n_rows * md_pair_count_size(&context->pair_count);
     cuda_memory_download(context, counts, context->arguments.pair_count.counts, n * sizeof *counts);
-    cuda_count_clear(context);
+    cuda_memory_clear_counts(context);
     md_comm_add_integers(context->comm, counts, (int)n);
 }

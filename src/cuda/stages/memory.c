@@ -123,6 +123,12 @@ void cuda_memory_clear_samples(CudaContext *context) {
     CUDA_CHECK(cudaMemsetAsync(context->arguments.observed, 0, n * sizeof(MdSplitSum), context->stream));
 }
 
+void cuda_memory_clear_counts(CudaContext *context) {
+    const size_t n = MD_COUNTED_ROWS * md_pair_count_size(&context->pair_count);
+    CUDA_CHECK(
+        cudaMemsetAsync(context->arguments.pair_count.counts, 0, n * sizeof(unsigned long long), context->stream));
+}
+
 MdStatus cuda_memory_allocate(CudaContext *context) {
     CudaArrays arrays;
     cuda_arrays_plan(context);
@@ -150,7 +156,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
         CUDA_CHECK(cudaMemsetAsync(context->cell_counts, 0, ((size_t)context->max_cells + 1) * sizeof(int32_t),
                                    context->stream));
     if (a->observed) cuda_memory_clear_samples(context);
-    if (a->pair_count.counts) cuda_count_clear(context);
+    if (a->pair_count.counts) cuda_memory_clear_counts(context);
     if (a->queue.done) clear_queue(context);
     if (a->queue.check) clear_check(context);
     cuda_force_zero(context); /* nothing has acted yet */

@@ -110,6 +110,7 @@ MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_
 void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes);
 /* No sample has been taken. */
 void cuda_memory_clear_samples(CudaContext *context);
+void cuda_memory_clear_counts(CudaContext *context); /* nor any pair been counted */
 /* The same of chunks of so many bytes, CUDA_CHUNK_BYTES at most: chunk(of, k) issues the work that makes chunk k, and returns where it
  * will be until the next one is made. */
 typedef const void *CudaChunk(CudaContext *context, const void *of, size_t k);
@@ -371,7 +372,6 @@ MdStatus cuda_state_check_list(CudaContext *context, MdState *state); /* of a co
 void cuda_observe_issue(CudaContext *context, const MdObservation *observation);
 /* --- count_pairs.c --- */
 void cuda_count_plan(CudaContext *context, int64_t n_atoms); /* of the whole system; before the arrays are made */
-void cuda_count_clear(CudaContext *context);                 /* no pair has been counted */
 /* A histogram of the present positions, into a row of the counts. */
 void cuda_count_issue(CudaContext *context, int row);
 /* For `counted` of backend.h, when all steps are done. */
