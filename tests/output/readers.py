@@ -41,7 +41,7 @@ def write_runs(mdmini, folder):
     for name in ("plane-open", "plane-half-open"):
         write(folder, f"{name}.txt", *(f"{x} {y}" for x, y, z in grid if z == 0))
     write(folder, "all.txt", "[run]", "steps = 200", "backend = cpu", "[output]", "frames_every = 50", "velocities_every = 50",
-          "xyz_every = 50", "precision = double")
+          "xyz_every = 50", "precision = double", "[analysis]", "msd_every = 20", "msd_lags = 3", "vacf_every = 10", "vacf_lags = 12")
     for name, words in RUNS.items():
         own = [file for file in (f"{name}.xyz", f"{name}.txt") if os.path.exists(os.path.join(folder, file))]
         # coordinates and trajectory have different names

@@ -115,8 +115,21 @@ def test_frames(checks, folder):
     done = start(checks, "mix", name, folder=folder, name="mix")
     if done:
         compare(checks, "mix", done, LIQUID["analysis"])
+        try:
+            import MDAnalysis
+            universe = MDAnalysis.Universe.empty(len(read_frames(done)[1]), trajectory=False)
+            universe.load_new(str(done.path("h5")), format="H5MD", convert_units=False)
+            checks.that(len([step.time for step in universe.trajectory]) == 31, "MDAnalysis does not read all frames of a run with an analysis")
+        except ImportError:
+            print("not run: MDAnalysis is not installed")
         crossed = max(np.abs(done.h5()["particles/all/image/value"][-1]).max(), 0)
         checks.that(crossed > 0, "no atom has crossed the boundary, so that images were not shown")
+    # At the start there are forces, and no half kick is due.
+    start_file = {"system": {"start": "file", "file": Path(__file__).with_name("lj-rattled.xyz"), "temperature": 1}, "analysis": {"msd_from": 0}}
+    rattled = {**LIQUID, "system": {}}
+    done = start(checks, "rattled", write(folder, "rattled", rattled, **start_file), folder=folder, name="rattled")
+    if done:
+        compare(checks, "rattled", done, {**LIQUID["analysis"], "msd_from": 0})
     for what, more, dimension in (("flat", {"dimension": 2, "start": "square", "cells": 14}, 2), ("open", {"boundary": "periodic open periodic"}, 3)):
         done = start(checks, what, write(folder, what, LIQUID, system=more), folder=folder, name=what)
         if done:
@@ -202,6 +215,16 @@ def test_restart(checks, folder):
         checks.that(done.code == 2 and "no sums that could go on" in done.stderr, f"another number of lags: {done.code} {done.last_lines()}")
 
 
+def test_files(checks, folder):
+    """Curves of an early stop, and of a run that was there before."""
+    name = write(folder, "files", LIQUID, output={**QUIET, "existing": "backup"})
+    for words, code in ((["run.steps=1e9", "run.walltime=1", "restart.every=1000"], 75), ([], 0)):
+        done = program.run(name, *words, folder=folder, name="files")
+        checks.that(done.code == code and len(column(done, "msd", "msd")) == 7, f"{words}: {done.code} {done.last_lines()}")
+    checks.that(all((Path(folder) / f"files.1.{which}.csv").exists() for which in ("msd", "vacf")), "the curves of the first run were not renamed")
+    checks.that(table(done, "msd")["windows"][0] == 4, f"windows {table(done, 'msd')['windows']} of the second run")
+
+
 def test_units(checks, folder):
     """In angstrom and ps; the same run in reduced units."""
     argon = Path(__file__).resolve().parents[2] / "inputs/argon.txt"
@@ -232,5 +255,5 @@ def test_refusals(checks, folder):
 if __name__ == "__main__":
     checks = program.Checks()
     chosen = [name for name in os.environ.get("MDMINI_TEST_ONLY", "").split(",") if name]
-    checks.run(*(test for test in (test_frames, test_gas, test_memory, test_seldom, test_restart, test_units, test_refusals) if not chosen or test.__name__ in chosen))
+    checks.run(*(test for test in (test_frames, test_gas, test_memory, test_seldom, test_restart, test_files, test_units, test_refusals) if not chosen or test.__name__ in chosen))
     checks.finish()

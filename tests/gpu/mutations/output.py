@@ -106,7 +106,7 @@ mutant("observe: the origin stays that of the first window", OBSERVE + " double 
        "if (is_due(a.origins, MD_OBSERVE_DISPLACEMENT) && origin[axis] == 0) origin[axis] = now[axis];", sampled("test_frames"))
 mutant("observe: two axes", OBSERVE + " double displacement_of(", "axis < 3;", "axis < 2;", sampled("test_frames"))
 mutant("observe: the half kick that is due is left out", OBSERVE + " double velocities_of(", "if (a.kick_first) half_kick(a, load<Pair>(a.now.force, i), &v);", "", sampled("test_frames"))
-mutant("observe: a half kick that is not due", OBSERVE + " double velocities_of(", "if (a.kick_first)", "", sampled("test_units"))
+mutant("observe: a half kick that is not due", OBSERVE + " double velocities_of(", "if (a.kick_first)", "", sampled("test_frames"))
 mutant("observe: the first velocity of another atom", OBSERVE + " double velocities_of(", "(Pair *)a.now.vacf_origin + 3 * i;", "(Pair *)a.now.vacf_origin + i / 2 * 6;", sampled("test_frames"))
 mutant("observe: the last atom is left out", OBSERVE + " k_observe_motion(", "i < own_atoms(a);", "i < own_atoms(a) - 1;", sampled("test_frames"))
 mutant("observe: the other types", OBSERVE + " void add_of_type(", "t == type ?", "t != type ?", sampled("test_frames"))
