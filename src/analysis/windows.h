@@ -5,7 +5,7 @@
  * value at a lag is the mean over the atoms of a kind, and over windows; windows are the blocks of its standard error.
  *
  * Displacements are those of the accumulated motion. That of the centre of mass is not taken out: it rests, as the total momentum of a
- * run is zero from its start, and thermostats keep it.
+ * run is zero from its start; the noise of langevin moves it as that of Brownian particles.
  *
  * The diffusion coefficient of a window, in D dimensions: of displacements the slope over the second half of the lags by least squares,
  * divided by 2 D (Einstein); of velocities the integral over all lags by trapezoids, divided by D (Green, Kubo). D. Frenkel and B.

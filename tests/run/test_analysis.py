@@ -152,6 +152,23 @@ def test_gas(checks, folder):
         checks.that(column(done, "vacf", "error of vacf").max() < room * velocity_sq, f"{precision}: windows differ")
 
 
+def test_brownian(checks, folder):
+    """Free particles with friction: velocities forget themselves as exp(-friction t), and D = k T / (m friction), by both ways."""
+    if BACKEND != "cpu":
+        return  # an emulated GPU is slow, and the motion is that of the other tests
+    keys = {"msd_every": 10, "msd_lags": 41, "vacf_every": 2, "vacf_lags": 61, "msd_from": 200}
+    deck = write(folder, "brownian", GAS, system={"masses": 2}, run={"steps": 8200, "timestep": 0.05}, ensemble={"thermostat": "langevin", "friction": 1, "target": 2},
+                 output={**QUIET, "thermo_every": 100}, analysis=keys, report={"verify": "off"})  # without forces it has no scale of the energy
+    done = program.run(deck, folder=folder, name="brownian")
+    if not checks.that(done.code == 0, f"brownian: {done.last_lines()}"):
+        return
+    decay, vacf, error = np.exp(-0.1 * np.arange(61)), column(done, "vacf", "vacf"), column(done, "vacf", "error of vacf")
+    checks.that((np.abs(vacf / 3 - decay) < 5 * error / 3).all() and error.max() < 0.1, f"{vacf}, expected 3 exp(-t)")
+    for which, right in (("vacf", 1 - np.exp(-6)), ("msd", 1.0)):
+        found = done.json()["analysis"][which]["diffusion"][0]
+        checks.that(abs(found["mean"] - right) < 4 * found["error"] and found["error"] < 0.06, f"{which}: D {found}, expected {right}")
+
+
 def test_memory(checks, folder):
     """However atoms stand in memory and steps are issued, the numbers are those of the frames; the run is that without an analysis."""
     ways = ["memory.sort=none", "launch.fuse=off memory.allocation=per-call", "run.precision=single memory.sort=hilbert", "run.precision=mixed"]
@@ -255,5 +272,5 @@ def test_refusals(checks, folder):
 if __name__ == "__main__":
     checks = program.Checks()
     chosen = [name for name in os.environ.get("MDMINI_TEST_ONLY", "").split(",") if name]
-    checks.run(*(test for test in (test_frames, test_gas, test_memory, test_seldom, test_restart, test_files, test_units, test_refusals) if not chosen or test.__name__ in chosen))
+    checks.run(*(test for test in (test_frames, test_gas, test_brownian, test_memory, test_seldom, test_restart, test_files, test_units, test_refusals) if not chosen or test.__name__ in chosen))
     checks.finish()
