@@ -471,7 +471,10 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
         s->record.effective_deck = md_deck_effective_text(deck, s->record.lacking, s->record.ops->name);
         if (!s->record.no_gpu) s->record.memory = estimate_memory(s);
         s->thermostat = md_thermostat_make(s->record.config, &s->record.plan);
-        if (resumed) s->thermostat.heat = md_checkpoint_heat(resumed);
+        MdBathSaved bath = {0};
+        if (resumed && recalled == MD_OK) recalled = md_checkpoint_bath(resumed, s->record.config, &bath, errors);
+        s->thermostat.heat = bath.heat;
+        memcpy(s->thermostat.state, bath.state, sizeof bath.state);
         const MdStatus relaxed = add_minimization(s, bench);
         MdStatus memory = check_memory(s), disk = is_root ? check_disk(s) : MD_OK, motion = check_motion(s),
                  places = md_places_check(&s->record),

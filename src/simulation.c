@@ -249,13 +249,13 @@ static MdStatus write_restart(MdSimulation *s) {
     if (status == MD_OK) status = md_analysis_collect(s->record.analysis, s->record.ops, s->context);
     if (status != MD_OK) return status;
     if (has_fault(s)) return MD_ERROR_PHYSICS;
-    double heat;
-    status = md_thermostat_heat(&s->thermostat, s->record.ops, s->context, &heat);
+    MdBathSaved bath;
+    status = md_thermostat_save(&s->thermostat, s->record.ops, s->context, &bath);
     if (status != MD_OK) return status;
     const double save_s = md_clock_s();
     md_nvtx_begin("restart file", s->record.step);
     bool stands;
-    status = agree(s, md_checkpoint_save(&s->record, s->system, heat, s->context, &stands));
+    status = agree(s, md_checkpoint_save(&s->record, s->system, &bath, s->context, &stands));
     md_comm_broadcast(s->record.comm, &stands, sizeof stands);
     md_nvtx_end();
     MdTraceTrack *track = md_trace_track(s->trace, MD_TRACE_HOST, "restart files");

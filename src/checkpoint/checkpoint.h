@@ -3,6 +3,7 @@
 #ifndef MD_CHECKPOINT_H
 #define MD_CHECKPOINT_H
 
+#include "physics/bath.h"
 #include "report/record.h"
 
 typedef struct MdCheckpoint MdCheckpoint; /* a restart file that a run is resumed from */
@@ -38,14 +39,15 @@ MdStatus md_checkpoint_load(MdCheckpoint *checkpoint, const MdRecord *record, co
  * the motion of the whole. Collective. */
 MdStatus md_checkpoint_check(MdCheckpoint *checkpoint, const MdRecord *record, double *kinetic);
 
-/* Writes record->files.restart at record->step. heat: that of the thermostat. The bits of the run do not change. *stands:
+/* Writes record->files.restart at record->step. bath: of the thermostat. The bits of the run do not change. *stands:
  * whether the file is that of this step now (see md_restart_commit). */
-MdStatus md_checkpoint_save(const MdRecord *record, const MdSystem *system, double heat, void *context, bool *stands);
+MdStatus md_checkpoint_save(const MdRecord *record, const MdSystem *system, const MdBathSaved *bath, void *context,
+                            bool *stands);
 
 /* Bytes of a restart file, without its text and the thermo table. */
 uint64_t md_checkpoint_bytes(const MdRecord *record);
 
-/* The thermostat's heat as it was saved. */
-double md_checkpoint_heat(const MdCheckpoint *checkpoint);
+/* The thermostat's as it was saved. */
+MdStatus md_checkpoint_bath(MdCheckpoint *checkpoint, const MdConfig *config, MdBathSaved *bath, MdErrors *errors);
 
 #endif

@@ -96,7 +96,16 @@ void md_checkpoint_close(MdCheckpoint *c) {
     md_free(c);
 }
 
-double md_checkpoint_heat(const MdCheckpoint *c) { return c->run.heat; }
+MdStatus md_checkpoint_bath(MdCheckpoint *c, const MdConfig *config, MdBathSaved *bath, MdErrors *errors) {
+    *bath = (MdBathSaved){.heat = c->run.heat};
+    if (!(md_bath_traits(config->ensemble_thermostat) & MD_BATH_HAS_CHAIN)) return MD_OK;
+    MdStatus status = read_section(c, "chain", bath->state, sizeof bath->state);
+    for (int k = 0; status == MD_OK && k < MD_BATH_STATE; k++) {
+        const MdRange range[] = {{"chain of the thermostat", bath->state[k], -1e300, 1e300}};
+        status = MD_RANGE_CHECK(range, c->path, errors);
+    }
+    return status;
+}
 
 MdDeck *md_checkpoint_deck(const MdCheckpoint *c, int n_arguments, char *const *arguments, MdErrors *errors) {
     const MdDeckSaved saved = {.path = c->path, .name = c->name, .text = c->deck};

@@ -81,16 +81,18 @@ static void put(MdRestart *file, const char *name, const void *data, uint64_t n_
 
 static void put_text(MdRestart *file, const char *name, const char *text) { put(file, name, text, strlen(text)); }
 
-static void put_run(MdRestart *file, const MdRecord *r, double heat, const MdStatistics *now) {
+static void put_run(MdRestart *file, const MdRecord *r, const MdBathSaved *bath, const MdStatistics *now) {
     MdRunNumbers run = {.step = r->step,
                         .n_frames = r->resume.n_frames,
                         .n_xyz_frames = r->resume.n_xyz_frames,
                         .n_rebuilds = r->resume.before.n_rebuilds + now->n_rebuilds,
                         .n_late_rebuilds = r->resume.before.n_late_rebuilds + now->n_late_rebuilds,
                         .n_overflows = r->resume.before.n_overflows + now->n_overflows,
-                        .heat = heat};
+                        .heat = bath->heat};
     memcpy(run.run_id, r->resume.run_id, sizeof run.run_id);
     put(file, "run", &run, sizeof run);
+    if (md_bath_traits(r->config->ensemble_thermostat) & MD_BATH_HAS_CHAIN)
+        put(file, "chain", bath->state, sizeof bath->state);
 }
 
 static void put_system(MdRestart *file, const MdSystemPlan *plan, const MdSystem *system) {
@@ -156,13 +158,14 @@ uint64_t md_checkpoint_bytes(const MdRecord *r) {
 }
 
 /* Everything except the particles: known to rank 0. */
-static void put_head(MdRestart *file, const MdRecord *r, const MdSystem *system, double heat, const MdStatistics *now) {
+static void put_head(MdRestart *file, const MdRecord *r, const MdSystem *system, const MdBathSaved *bath,
+                     const MdStatistics *now) {
     char *switches = md_bits_switches(r), *origin = md_bits_origin(r);
     put_text(file, "name", md_deck_name(r->deck));
     put_text(file, "deck", r->effective_deck);
     put_text(file, "switches", switches);
     put_text(file, "origin", origin);
-    put_run(file, r, heat, now);
+    put_run(file, r, bath, now);
     put_system(file, &r->plan, system);
     put(file, "checks", &r->verification, MD_VERIFICATION_SAVED_BYTES);
     put_history(file, r);
@@ -172,7 +175,8 @@ static void put_head(MdRestart *file, const MdRecord *r, const MdSystem *system,
     free(origin);
 }
 
-MdStatus md_checkpoint_save(const MdRecord *r, const MdSystem *system, double heat, void *context, bool *stands) {
+MdStatus md_checkpoint_save(const MdRecord *r, const MdSystem *system, const MdBathSaved *bath, void *context,
+                            bool *stands) {
     const bool is_root = md_comm_is_root(system->comm);
     *stands = false;
     /* An unchecked file may be damaged, and one of the same step is no older generation. */
@@ -182,7 +186,7 @@ MdStatus md_checkpoint_save(const MdRecord *r, const MdSystem *system, double he
     if (status != MD_OK) return status;
     MdStatistics now;
     r->ops->statistics(context, &now);
-    if (is_root) put_head(file, r, system, heat, &now);
+    if (is_root) put_head(file, r, system, bath, &now);
     Saving to = {.state = {.step = r->step, .begin = save_begin, .move = save_move},
                  .file = file,
                  .system = system,

@@ -1,5 +1,6 @@
 /* Cross checks of several options. Those of the particles and the potential need the box and the coordinates
  * and are in system/. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,8 @@ typedef struct Need {
 #define RELAXING                                    (0 MD_BATHS(RELAXES_BIT))
 #define BY_ATOM                                     (0 MD_BATHS(ATOM_BIT))
 #define BY_SUMS                                     (BATHS & ~BY_ATOM)
+#define CHAIN_BIT(name, word, file, traits, help)   | ((traits)&MD_BATH_HAS_CHAIN ? BIT(MD_THERMOSTAT_##name) : 0)
+#define CHAINS                                      (0 MD_BATHS(CHAIN_BIT))
 
 static const Need needs[] = {
     NEED(system_file, system_start, BIT(MD_START_FILE)),
@@ -78,6 +81,7 @@ static const Need needs[] = {
     NEED(ensemble_every, ensemble_thermostat, BY_SUMS),
     NEED(ensemble_relaxation, ensemble_thermostat, RELAXING),
     NEED(ensemble_friction, ensemble_thermostat, BY_ATOM),
+    NEED(ensemble_chain, ensemble_thermostat, CHAINS),
     NEED(ensemble_last_step, ensemble_thermostat, BATHS),
     NEED(memory_brick_grid, memory_sort, BIT(MD_SORT_BRICK)),
     NEED(memory_brick_cells, memory_sort, BIT(MD_SORT_BRICK)),
@@ -241,7 +245,8 @@ static void check_friction(MdDeck *deck, MdErrors *errors) {
         md_deck_reset(deck, deck->layer[FRICTION] < deck->layer[RELAXATION] ? FRICTION : RELAXATION);
         return;
     }
-    md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.friction: ensemble.relaxation is given, too (%s): take one of them, as friction = 1 / (2 relaxation)",
+    md_fail(errors, MD_ERROR_INPUT,
+            "%s: ensemble.friction: ensemble.relaxation is given, too (%s): take one of them, as friction = 1 / (2 relaxation)",
             md_deck_origin(deck, FRICTION), md_deck_origin(deck, RELAXATION));
 }
 
@@ -250,11 +255,15 @@ static void check_relaxation(const MdDeck *deck, MdErrors *errors) {
     const MdConfig *c = &deck->config;
     const bool by_friction = !md_is_auto(c->ensemble_friction);
     const int option = by_friction ? MD_OPTION_ensemble_friction : MD_OPTION_ensemble_relaxation;
-    if (deck->doubtful[MD_OPTION_ensemble_thermostat] || deck->doubtful[option] || deck->doubtful[MD_OPTION_run_timestep]) return;
+    if (deck->doubtful[MD_OPTION_ensemble_thermostat] || deck->doubtful[option] ||
+        deck->doubtful[MD_OPTION_run_timestep])
+        return;
     if (!(RELAXING >> c->ensemble_thermostat & 1) || md_config_relaxation(c) >= 2 * c->run_timestep) return;
     char *found = md_deck_value_text(deck, option);
-    md_fail(errors, MD_ERROR_INPUT, "%s: %s: read %s; allowed: %s %.6g, so that the kinetic energy relaxes in two time steps or more",
-            md_deck_origin(deck, option), md_option_name(option), found, by_friction ? "up to" : "from", by_friction ? 0.25 / c->run_timestep : 2 * c->run_timestep);
+    md_fail(errors, MD_ERROR_INPUT,
+            "%s: %s: read %s; allowed: %s %.6g, so that the kinetic energy relaxes in two time steps or more",
+            md_deck_origin(deck, option), md_option_name(option), found, by_friction ? "up to" : "from",
+            by_friction ? 0.25 / c->run_timestep : 2 * c->run_timestep);
     free(found);
 }
 
@@ -273,17 +282,31 @@ static void check_windows(const MdDeck *deck, int every, int64_t steps, MdErrors
         md_deck_origin(deck, MD_OPTION_run_steps));
 }
 
+/* A chain is advanced from action to action: its oscillation must be slow beside that. */
+static void check_chain(const MdDeck *deck, MdErrors *errors) {
+    const MdConfig *c = &deck->config;
+    const double time = md_config_relaxation(c), apart = (double)c->ensemble_every * c->run_timestep;
+    if (deck->doubtful[MD_OPTION_ensemble_thermostat] || deck->doubtful[MD_OPTION_ensemble_relaxation] ||
+        deck->doubtful[MD_OPTION_ensemble_every] || deck->doubtful[MD_OPTION_run_timestep])
+        return;
+    if (!(CHAINS >> c->ensemble_thermostat & 1)) return;
+    if (time < 4 * apart)
+        md_fail(errors, MD_ERROR_INPUT,
+                "%s: ensemble.every: read %lld, a time of %.6g, but the relaxation time is %.6g (%s); allowed: up to a "
+                "quarter of it, %lld",
+                md_deck_origin(deck, MD_OPTION_ensemble_every), (long long)c->ensemble_every, apart, time,
+                md_deck_origin(deck, MD_OPTION_ensemble_relaxation), (long long)fmax(1, floor(time / 4 / c->run_timestep)));
+    if (fmin(c->ensemble_target.values[0], c->ensemble_target.values[c->ensemble_target.n - 1]) <= 0 && !deck->doubtful[MD_OPTION_ensemble_target])
+        md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read 0; the masses of a chain need a temperature above 0",
+                md_deck_origin(deck, MD_OPTION_ensemble_target));
+}
+
 static void check_target(const MdDeck *deck, MdErrors *errors) {
     const MdRealList *target = &deck->config.ensemble_target;
     if (deck->doubtful[MD_OPTION_ensemble_target]) return;
     if (target->n > 2)
         md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read %d values; allowed: one, or two for a ramp",
                 md_deck_origin(deck, MD_OPTION_ensemble_target), target->n);
-    if (target->n == 2 && (target->values[0] == 0) != (target->values[1] == 0))
-        md_fail(errors, MD_ERROR_INPUT,
-                "%s: ensemble.target: read %g %g; a ramp has no end at a temperature of 0: allowed: numbers above 0, or "
-                "run.minimize for a start at rest",
-                md_deck_origin(deck, MD_OPTION_ensemble_target), target->values[0], target->values[1]);
 }
 
 /* There is a sample. */
@@ -309,5 +332,6 @@ void md_deck_check(MdDeck *deck, MdErrors *errors) {
     check_rdf(deck, errors);
     check_windows(deck, MD_OPTION_analysis_msd_every, deck->config.analysis_msd_every, errors);
     check_windows(deck, MD_OPTION_analysis_vacf_every, deck->config.analysis_vacf_every, errors);
+    check_chain(deck, errors);
     check_target(deck, errors);
 }

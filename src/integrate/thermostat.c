@@ -1,6 +1,7 @@
 #include "integrate/thermostat.h"
 
 #include <float.h>
+#include <string.h>
 
 #include "system/random.h"
 #include "system/velocity.h"
@@ -15,6 +16,7 @@ MdThermostat md_thermostat_make(const MdConfig *config, const MdSystemPlan *plan
     MdThermostat thermostat = {
         .bath = by_atom ? NULL : row.bath,
         .by_atom = by_atom,
+        .chain = row.traits & MD_BATH_HAS_CHAIN ? (int)config->ensemble_chain : 0,
         .target = md_config_target(config),
         .every = config->ensemble_every,
         .elapsed = relaxes ? (double)config->ensemble_every * config->run_timestep / md_config_relaxation(config)
@@ -91,20 +93,25 @@ MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, 
                              .degrees = thermostat->degrees,
                              .elapsed = thermostat->elapsed,
                              .key = thermostat->key,
-                             .step = (uint64_t)step};
+                             .step = (uint64_t)step,
+                             .chain = thermostat->chain,
+                             .state = thermostat->state};
     MdBathChange change = thermostat->bath(&call);
     /* All have the same sums, and still the last bits of a logarithm are others on another kind of processor. */
     md_comm_broadcast(thermostat->comm, &change, sizeof change);
+    md_comm_broadcast(thermostat->comm, thermostat->state, sizeof thermostat->state);
     double shift[3];
     for (int a = 0; a < 3; a++) shift[a] = (1 - change.factor) * sums.momentum[a] / thermostat->mass;
-    thermostat->heat += change.kinetic - kinetic;
+    thermostat->heat += thermostat->chain > 0 ? change.heat : change.kinetic - kinetic;
     return ops->scale_velocities(context, change.factor, shift);
 }
 
-MdStatus md_thermostat_heat(const MdThermostat *thermostat, const MdBackendOps *ops, void *context, double *heat) {
+MdStatus md_thermostat_save(const MdThermostat *thermostat, const MdBackendOps *ops, void *context,
+                            MdBathSaved *saved) {
     MdSums sums = {0};
     const MdStatus status = thermostat->by_atom ? ops->sum(context, &sums) : MD_OK;
-    *heat = thermostat->heat + sums.heat;
+    saved->heat = thermostat->heat + sums.heat;
+    memcpy(saved->state, thermostat->state, sizeof saved->state);
     return status;
 }
 

@@ -23,6 +23,8 @@ typedef struct MdThermostat {
     double elapsed;           /* time between actions, in relaxation times */
     double noise;             /* share of the target speeds that only rounding of cancelling forces makes */
     double degrees, mass;     /* of freedom; of all particles */
+    int chain;                /* MD_BATH_HAS_CHAIN: its length; 0: none */
+    double state[MD_BATH_STATE]; /* of that */
     double heat; /* energy put in so far, epsilon, all particles; by_atom: before the backend was created */
     uint64_t key;             /* of its random numbers */
     const MdComm *comm;       /* the processes of the run */
@@ -46,8 +48,8 @@ MdStatus md_thermostat_check_motion(const MdThermostat *thermostat, const MdBack
 /* Acts if it is due at this step. Collective. */
 MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, void *context, int64_t step);
 
-/* All heat until now: for a restart file. Collective. */
-MdStatus md_thermostat_heat(const MdThermostat *thermostat, const MdBackendOps *ops, void *context, double *heat);
+/* For a restart file: all heat until now, and the state. Collective. */
+MdStatus md_thermostat_save(const MdThermostat *thermostat, const MdBackendOps *ops, void *context, MdBathSaved *saved);
 
 /* The first step after `step` at which it acts; INT64_MAX: never. */
 int64_t md_thermostat_next(const MdThermostat *thermostat, int64_t step);

@@ -4,7 +4,8 @@
  *   without MD_BATH_BY_ATOM  it is called every ensemble.every steps, and returns the new kinetic energy, and the factor of all
  *                            velocities (integrate/thermostat.c);
  *   with MD_BATH_BY_ATOM     it is called once, and returns how each atom is changed in each step (bath_atoms.h).
- * A bath has no state: random numbers follow from key and step, so that a run that is resumed, or has more ranks, draws the same. What
+ * Random numbers follow from key and step, so that a run that is resumed, or has more ranks, draws the same. A bath with
+ * MD_BATH_HAS_CHAIN has a state, which is in restart files and the same on all ranks; the others have none. What
  * rank 0 gets counts for all: the C libraries of two hosts differ in the last bit of an exponential. */
 #ifndef MD_PHYSICS_BATH_H
 #define MD_PHYSICS_BATH_H
@@ -12,6 +13,8 @@
 #include <stdint.h>
 
 #include "physics/baths.def"
+
+enum { MD_BATH_STATE = 16, MD_BATH_LONGEST_CHAIN = MD_BATH_STATE / 2 };
 
 typedef struct MdBathCall {
     double
@@ -22,10 +25,20 @@ typedef struct MdBathCall {
     double target;      /* mean kinetic energy there, degrees k T / 2 */
     double degrees;     /* of freedom: 2 at least */
     uint64_t key, step; /* of random numbers */
+    /* MD_BATH_HAS_CHAIN: its length; [MD_BATH_STATE], of which the call makes that after the action; first 0. temperature is above 0 */
+    int chain;
+    double *state;
 } MdBathCall;
+
+/* What a run must know of its thermostat to go on. */
+typedef struct MdBathSaved {
+    double heat; /* energy put in so far, epsilon, all particles */
+    double state[MD_BATH_STATE];
+} MdBathSaved;
 
 typedef struct MdBathChange {
     double kinetic, factor; /* energy afterwards; of the velocities: its square is the ratio of the energies */
+    double heat;            /* MD_BATH_HAS_CHAIN: energy that the chain has lost, epsilon */
     /* MD_BATH_BY_ATOM: the probability of an atom to be changed in a step; then v becomes keep v + sqrt(drawn k T / m) times a normal number
      * in each direction. drawn = 1 - keep^2: this leaves the canonical distribution as it is. */
     double share, keep, drawn;

@@ -175,11 +175,14 @@ static void log_thermostat(MdRecord *r, const char *prefix) {
     const double time = md_config_relaxation(c), factor = md_config_factor(c, MD_TIME);
     const bool is_default = md_is_auto(c->ensemble_relaxation) && md_is_auto(c->ensemble_friction);
     char *word = md_config_value_text(c, MD_OPTION_ensemble_thermostat);
-    md_log(r->log, "%sthermostat %s: the kinetic energy relaxes in %.6g %s%s", prefix, word, factor * time,
+    md_log(r->log, "%sthermostat %s: relaxation time of the kinetic energy %.6g %s%s", prefix, word, factor * time,
            md_config_unit(c, MD_TIME), is_default ? " (100 steps, the default)" : "");
     if (traits & MD_BATH_BY_ATOM)
         md_log(r->log, ", friction %.6g %s, in each step; temperature of D N degrees of freedom\n",
                1 / (2 * factor * time), md_config_unit(c, MD_RATE));
+    else if (traits & MD_BATH_HAS_CHAIN)
+        md_log(r->log, "; every %lld steps, chain of %lld; conserved: total energy and that of the chain\n",
+               (long long)c->ensemble_every, (long long)c->ensemble_chain);
     else md_log(r->log, "; every %lld steps\n", (long long)c->ensemble_every);
     free(word);
 }

@@ -47,6 +47,7 @@ CASES = (
     ("thermostat2", HEATED, TWO, "reduce.accumulate=reproducible run.precision=double memory.layout=soa launch.fuse=off run.threads=2",
      ("1 4 1", "3 1 2")),
     ("csvr", NOISY, {}, "reduce.accumulate=reproducible", ("2 1 1", "1 2 2")),
+    ("chain", {**NOISY, "ensemble": {**NOISY["ensemble"], "thermostat": "nose-hoover", "relaxation": 0.2}}, {}, "reduce.accumulate=reproducible", ("2 1 1", "1 2 2")),
     ("langevin", KICKED, TWO, "reduce.accumulate=reproducible", ("2 1 1", "1 2 2")),
     ("langevin2", KICKED, {}, "run.precision=double ensemble.target=1", ("4 1 1",)),
     ("narrow", MELT, {}, "neighbor.capacity=40 reduce.accumulate=single run.threads=2", ("2 2 1",)),

@@ -64,6 +64,7 @@ static MdThermostat make(int choice, int64_t seed) {
                              .ensemble_last_step = MD_AUTO_INT,
                              .ensemble_relaxation = relaxation,
                              .ensemble_friction = NAN,
+                             .ensemble_chain = 3,
                              .run_steps = (int64_t)N_STEPS * N_EVERY,
                              .run_timestep = timestep,
                              .run_precision = MD_PRECISION_DOUBLE,
@@ -392,7 +393,8 @@ static void test_account(void) {
             if (step % N_EVERY != 0) CHECK(kinetic_of(&gas) == before);
         }
         gas_sum(&gas, &sums);
-        CHECK_NEAR(sums.kinetic - thermostat.heat, 31, 1e-9); /* 1 is the energy of the momentum */
+        CHECK_NEAR(sums.kinetic - thermostat.heat, 31,
+                   thermostat.chain ? 1e-3 : 1e-9); /* 1 is the energy of the momentum */
         CHECK_NEAR(sums.momentum[0], 4, 1e-9);
         CHECK_NEAR(sums.momentum[1], 0, 1e-9);
         CHECK(thermostat.heat != 0);
