@@ -175,7 +175,7 @@ def test_memory(checks, folder):
     if BACKEND == "cuda":
         ways = ["memory.layout=aos memory.sort=none force.kernel=list", "memory.layout=soa memory.sort=hilbert force.kernel=list-split reduce.method=shared",
                 "run.precision=mixed", "run.precision=single memory.layout=aos memory.sort=cell reduce.method=global launch.fuse=off force.kernel=cell",
-                "run.precision=mixed launch.passes=queue launch.persistent=off launch.fuse=step neighbor.skin=0.1", "run.precision=mixed launch.persistent=on neighbor.skin=0.1",
+                "run.precision=mixed force.kernel=brick launch.passes=queue launch.persistent=off launch.fuse=step neighbor.skin=0.1", "run.precision=mixed launch.persistent=on neighbor.skin=0.1",
                 "launch.fuse=step launch.persistent=off launch.passes=kernels neighbor.rebuild=every neighbor.every=5 neighbor.skin=0.4",
                 "memory.allocation=pool launch.graph=off launch.persistent=off launch.fuse=on reduce.method=shared-dynamic reduce.per_thread=one",
                 "neighbor.rebuild=host-check reduce.accumulate=reproducible reduce.finish=host force.kernel=cluster"]

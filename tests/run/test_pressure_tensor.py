@@ -136,7 +136,8 @@ def test_sheared(checks, folder):
 
 
 def test_scalar(checks, folder):
-    """Without it there is none of it, and the scalar numbers have the same bits with it."""
+    """Without it there is none of it, and the scalar numbers are the same with it: on the cpu to the bit; on a GPU another kernel, whose
+    blocks have other sizes, adds up in another order."""
     name, runs = deck(folder, "m", output={"existing": "overwrite"}), []
     for words in ([], [TENSOR]):
         done = program.run(name, *words, folder=folder)
@@ -147,7 +148,8 @@ def test_scalar(checks, folder):
         checks.that(("pressure xy" in done.stdout) == bool(words), f"{words}: the log")
     plain, tensor = runs
     for key in plain["thermo"]:
-        checks.that(plain["thermo"][key] == tensor["thermo"][key], f"{key} differs with the tensor")
+        for one, other in zip(plain["thermo"][key], tensor["thermo"][key]):
+            checks.near(one, other, 0 if BACKEND == "cpu" else 1e-7 * max(1, abs(other)), f"{key} with the tensor")
 
 
 def test_averages(checks, folder):
@@ -174,7 +176,10 @@ def test_restart(checks, folder):
     checks.that(plain.code == 0 and done.code == 2 and "analysis.pressure cannot change within a file" in done.stderr, f"{done.code}: {done.stderr[-500:]}")
     done = resume(folder, "plain", "run.steps=60", TENSOR, "output.frames_every=0", "output.velocities_every=0", "output.images_every=0")
     column = done.json()["thermo"]["pressure_xy"] if done.code == 0 else []
-    checks.that(column[:9] == [None] * 9 and column[9:] == whole.json()["thermo"]["pressure_xy"][9:], f"{done.code}: {column}")
+    right = whole.json()["thermo"]["pressure_xy"]
+    checks.that(len(column) == len(right) and column[:9] == [None] * 9, f"{done.code}: {column}")
+    for one, other in zip(column[9:], right[9:]):
+        checks.near(one, other, 0 if BACKEND == "cpu" else 1e-7, "xy of the run that went on")
 
 
 def test_units(checks, folder):
