@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 
 import program
+import ranks
 import restart_file
 
 BACKEND = os.environ.get("MDMINI_TEST_BACKENDS", "cpu").split(",")[0]
@@ -193,10 +194,11 @@ def test_time_steps(checks, folder):
     checks.that(0.002 < colder < 0.012, f"velocities at the long step are colder by {colder} +- {found[3][1] / 0.3}")
 
 
-def test_numbers(checks, folder):
-    """The noise of an atom at a step is the same bits: on both backends in double precision, after a restart, in any order of atoms.
+def test_numbers(checks, folder, precision="double"):
+    """The noise of an atom at a step is the same bits: on both backends in double and in single precision, after a restart, in any order of
+    atoms, on any number of ranks.
     That of free atoms is all that moves them."""
-    words = {"run": {"steps": 40, "precision": "double"}, "output": {"frames_every": 40, "velocities_every": 40, "precision": "double"}, "restart": {"every": 20}}
+    words = {"run": {"steps": 40, "precision": precision}, "output": {"frames_every": 40, "velocities_every": 40, "precision": "double"}, "restart": {"every": 20}}
     name, found = free_gas(folder, cells=4, **words), {}
     runs = {"cpu": ["run.backend=cpu"], "seed": ["run.backend=cpu", "system.seed=2"]}
     if BACKEND != "cpu":
@@ -205,6 +207,10 @@ def test_numbers(checks, folder):
         done = program.run(name, *more, f"output.name={run}", folder=folder, name=run)
         if checks.that(done.code == 0, f"{run}: {done.last_lines()}"):
             found[run] = read(done, "velocity")[0][-1]
+    for n in () if ranks.why_not() else (2, 4):
+        done = ranks.run(n, name, *runs[BACKEND], f"output.name=of{n}", folder=folder, name=f"of{n}", **(next(iter(ranks.transports(n).values()), {}) if BACKEND == "cuda" else {}))
+        if checks.that(done.code == 0, f"{n} ranks: {done.last_lines()}"):
+            found[f"of{n}"] = read(done, "velocity")[0][-1]
     done = program.run(name, *runs[BACKEND], "run.steps=20", "output.frames_every=20", "output.velocities_every=20", "output.name=cut", folder=folder, name="cut")
     done = program.run("--restart", "cut.restart", "run.steps=40", folder=folder, name="cut")
     if checks.that(done.code == 0, f"cut: {done.last_lines()}"):
@@ -214,6 +220,10 @@ def test_numbers(checks, folder):
     first = read(program.run(name, "run.backend=cpu", "system.seed=1", folder=folder), "velocity")[0][0]
     noise = [(found[run] - first * np.exp(-40 * TIMESTEP / (2 * RELAXATION))).ravel() for run in ("cpu", "seed")]
     checks.that(abs(np.corrcoef(noise[0], found["seed"].ravel())[0, 1]) < 5 / np.sqrt(noise[0].size), "two neighbouring seeds are correlated")
+
+
+def test_single_numbers(checks, folder):
+    test_numbers(checks, folder, "single")
 
 
 def test_ways(checks, folder):
@@ -264,6 +274,6 @@ def test_refusals(checks, folder):
 
 if __name__ == "__main__":
     checks = program.Checks()
-    checks.run(test_ensembles, test_seeds, test_langevin_seeds, test_chain, test_from_rest, test_long_step, test_flat, test_diffusion, test_time_steps, test_numbers, test_ways,
+    checks.run(test_ensembles, test_seeds, test_langevin_seeds, test_chain, test_from_rest, test_long_step, test_flat, test_diffusion, test_time_steps, test_numbers, test_single_numbers, test_ways,
                test_extremes, test_refusals)
     checks.finish()

@@ -54,28 +54,31 @@ __device__ inline Pair bath_width(const CudaArguments &a, int type, long long st
     else return (Pair)(is_double ? a.bath.width[type] : (double)a.bath.width_f[type]);
 }
 
-/* v by friction and noise; adds the heat. Returns the mean of the velocities before and after. */
-__device__ inline Vec3<Pair> pass_bath(const CudaArguments &a, const Noise &noise, int type, Vec3<Pair> *v,
-                                       Heat *heat) {
-    Vec3<Pair> mean = *v;
+/* The displacement of a drift: v dt, with friction and noise in its midst, which change v and add to the heat. */
+__device__ inline Vec3<Pair> pass_drift(const CudaArguments &a, const Noise &noise, int type, Vec3<Pair> *v,
+                                        Heat *heat) {
+    const Pair dt = whole_step(a);
     if constexpr (has_bath) {
-        if (!noise.acts) return mean;
         const Pair keep = (Pair)(is_double ? a.bath.keep : (double)a.bath.keep_f),
                    quanta = (Pair)(is_double ? a.bath.quanta[type] : (double)a.bath.quanta_f[type]),
                    width = bath_width(a, type, noise.step);
+        Vec3<Pair> way = {0, 0, dt * v->z};
         Pair energy = 0;
-        const auto along = [&](Pair &one, Pair &half, Pair normal) {
+        const auto along = [&](Pair &one, Pair &moved, Pair normal) {
             const Pair after = bath_velocity(one, keep, width, normal), both = one + after;
             energy += (after - one) * both;
-            half = Pair(0.5) * both;
+            moved = half_step(a) * both;
             one = after;
         };
-        along(v->x, mean.x, noise.normal[0]);
-        along(v->y, mean.y, noise.normal[1]);
-        if (MD_DIMENSION == 3) along(v->z, mean.z, noise.normal[2]);
-        heat->quanta += whole_quanta(quanta * energy);
+        if (noise.acts) {
+            along(v->x, way.x, noise.normal[0]);
+            along(v->y, way.y, noise.normal[1]);
+            if (MD_DIMENSION == 3) along(v->z, way.z, noise.normal[2]);
+            heat->quanta += whole_quanta(quanta * energy);
+            return way;
+        }
     }
-    return mean;
+    return Vec3<Pair>{dt * v->x, dt * v->y, dt * v->z};
 }
 
 /* Sums of a warp by its hardware are of 32 bits: of the low 24 bits of all, and of the rest. Of lane 0. */

@@ -81,9 +81,7 @@ struct Moving {
  * number. */
 __device__ inline void drift(const CudaArguments &a, int i, const Noise &noise, int type, const Motion &motion,
                              Moving *moving, Heat *heat) {
-    const Pair dt = whole_step(a);
-    const Vec3<Pair> v = pass_bath(a, noise, type, &moving->v.v, heat);
-    const Vec3<Pair> d = {dt * v.x, dt * v.y, dt * v.z};
+    const Vec3<Pair> d = pass_drift(a, noise, type, &moving->v.v, heat);
     const Pair distance_sq = d.x * d.x + d.y * d.y + d.z * d.z;
     Vec3<State> *x = &moving->x;
     if (distance_sq <= fault_sq(a)) { /* false for NaN */

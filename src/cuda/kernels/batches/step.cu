@@ -171,7 +171,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     if (has_domain && tags && !a.begins)
         for (int i = own_atoms(a) + thread_index(); i < stored_atoms(a); i += grid_size())
             untag(a, i + a.stride - from);
-    if (!a.begins) add_heat(a, heat); /* these count in any case; the barrier of the first step follows */
+    if (a.begins == 0) add_heat(a, heat); /* these count in any case; the barrier of the first step follows */
     heat = Heat{};
     for (; step < a.n; step++) {
         const bool waits = step > 0 ? (may_roll_back ? step >= apart : grid_wide)
