@@ -435,7 +435,7 @@ static MdStatus run_phases(MdSimulation *s) {
         status = run_loop(s);
         if (status == MD_ERROR_OUTPUT) rescue(s);
     }
-    if (status == MD_OK) status = write_curves(s);
+    if (status == MD_OK && s->record.verification.fault.step < 0) status = write_curves(s);
     MdStatus saved = MD_OK;
     if (status == MD_OK && (s->record.resume.stopped || s->record.config->restart_every != 0 || s->resumed))
         saved = checkpoint(s);

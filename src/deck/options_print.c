@@ -235,6 +235,7 @@ static const char introduction[] =
     "integral over all lags divided by D. It is that of the finite periodic box. The motion of the centre of mass is not\n"
     "subtracted: it rests, except with langevin, whose noise moves each atom by itself. In a restarted run the sums go on to\n"
     "the bit. A run that is extended may begin another analysis after the step of its restart file: set `analysis.msd_from`.\n"
+    "On a GPU displacements take 48 bytes an atom, and velocities 24, in single or mixed precision.\n"
     "\n"
     "`NAME.rdf.csv` has a row for each of `rdf_bins` shells: r in its middle, outer r, blocks, g and its error, neighbors\n"
     "(the coordination number: the mean number of atoms up to the outer r), and the number of pairs that were counted. With\n"
