@@ -66,9 +66,9 @@ mutant("reduce finish: into the next total", REDUCE + " k_reduce_finish(", "a.fi
 
 GATHER, GATHER_STATE = "cuda/kernels/gather.cu", "cuda/kernels/gather_state.cuh"
 for kernel in ("types", "positions", "velocities", "images"):
-    mutant(f"import {kernel}: the last atom is left out", GATHER_STATE + f" k_gather_import_{kernel}(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests())
+    mutant(f"import {kernel}: the last atom is left out", GATHER_STATE + f" k_gather_import_{kernel}(", "if (i < 0) return;", "if (i < 0 || i == own_atoms(a) - 1) return;", tests())
 mutant("import types: mass of type 0", GATHER_STATE + " k_gather_import_types(", "a.inverse_mass_of[type]", "a.inverse_mass_of[0]", tests())
-mutant("import types: all of type 0", GATHER_STATE + " k_gather_import_types(", "((const int32_t *)a.in)[i];", "0;", tests())
+mutant("import types: all of type 0", GATHER_STATE + " k_gather_import_types(", "((const int32_t *)a.in)[thread_index()];", "0;", tests())
 mutant("import types: ids from one", GATHER_STATE + " k_gather_import_types(", "(has_domain ? a.n : 0) + i}", "i > 0 ? i - 1 : 0}", tests())
 mutant("import: y for z", GATHER_STATE + " Vec3<T> import_vector(", "(T)xyz[2]", "(T)xyz[1]", tests())
 mutant("import velocities: mass is lost", GATHER_STATE + " void import_velocity(", "load_velocity(a.now, i).w", "Pair(1)", tests("memory.layout=vec4"))
@@ -85,9 +85,9 @@ mutant("gather places: in memory's order", GATHER + " k_gather_places(", "a.plac
 mutant("gather places: the last atom is left out", GATHER + " k_gather_places(", "i < own_atoms(a))", "i < own_atoms(a) - 1)", tests(), rows())
 for pack in (SHARED, PADDED):
     mutant(f"gather {pack}: y for z", GATHER + " void gather_rows(", "+ t] = x.z;", "+ t] = x.y;", tests(pack))
-    mutant(f"gather {pack}: no barrier", GATHER + " void gather_rows(", ("if (id < own_atoms(a)) {", "__syncthreads();"), (LATE + " if (id < own_atoms(a)) {", ";"), barrier(pack + " launch.block_size=128"))
+    mutant(f"gather {pack}: no barrier", GATHER + " void gather_rows(", ("if (id >= 0) {", "__syncthreads();"), (LATE + " if (id >= 0) {", ";"), barrier(pack + " launch.block_size=128"))
     mutant(f"gather {pack}: the last number is left out", GATHER + " void gather_rows(", "k < 3 * n_rows;", "k < 3 * n_rows - 1;", tests(pack))
-    mutant(f"gather {pack}: rows beyond the last", GATHER + " void gather_rows(", "own_atoms(a) - first < MD_BLOCK ? own_atoms(a) - first : MD_BLOCK;", "MD_BLOCK;",
+    mutant(f"gather {pack}: rows beyond the last", GATHER + " void gather_rows(", "min(min(own_atoms(a) - a.first_row, a.n_rows) - first, MD_BLOCK);", "MD_BLOCK;",
            tests(pack), overlap(STEPWISE))
 mutant("gather padded: read without the pad", GATHER + " void gather_rows(", "k % 3 * tile_edge", "k % 3 * MD_BLOCK", tests(PADDED))
 for what in ("positions", "velocities", "forces"):

@@ -117,7 +117,7 @@ mutant("held brick: the last row is left out", HELD + " void hold_brick(", "r < 
 mutant("held brick: no barrier", HELD + " void hold_brick(", "__syncthreads();", "", barrier(ON_CHIP))
 mutant("held brick: velocities are lost", HELD + " void put_back(", "store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);", "", tests(ON_CHIP), UNFORESEEN)
 mutant("held brick: not put back at a stop", PASSES, "            if (has_bricks) put_back(a, held);", "", UNFORESEEN)
-mutant("held brick: not put back at the end", PASSES, "    if (has_bricks) put_back(a, held);\n    if", "    if", tests(ON_CHIP))
+mutant("held brick: not put back at the end", PASSES, "    if (has_bricks) put_back(a, held);\n    add_heat", "    add_heat", tests(ON_CHIP))
 mutant("held brick: atoms do not keep what they gain", HELD + " float integrate_held(", "atom->moving = moving;", "", tests(ON_CHIP))
 mutant("held brick: its atoms stay where they were", HELD + " float integrate_held(", "held->own.v = staged_place", "Vec3<Pair> unused_place = staged_place", tests(ON_CHIP))
 mutant("held brick: others do not see its atoms move", HELD + " float integrate_held(", "store_position(a.now, held->i, moving.x, held->own.type, motion.to);", "", tests(ON_CHIP))
