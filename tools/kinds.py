@@ -7,7 +7,7 @@ from scripts import guess, shell_path
 
 KINDS = {  # kind: (what it is, what reads it)
     "trajectory": ("a trajectory (NAME.h5)", "tools/plot.py draws it, tools/h5check.py checks it"),
-    "report": ("the report of a run (NAME.json)", "tools/compare.py compares it with another one"),
+    "report": ("the report of a run (NAME.json)", "tools/plot.py draws its thermo table, tools/compare.py compares it with another one"),
     "record": ("a record of run/bench.sh", "tools/compare.py compares it with another one"),
     "study": ("the results of a study (results.json, or its folder)", "tools/compare.py compares them with others, and "
               "tools/study.py --report FOLDER makes table and report anew"),

@@ -43,6 +43,7 @@ import matplotlib
 import numpy as np
 from diffusion import find_curves, load_report
 from drawing import BLACK, BLUE, COLUMN, FORMATS, PAGE, VERMILION, plt, save, use_style
+from kinds import kind_of, wrong_file
 from matplotlib.collections import LineCollection
 from structure import MAX_PAIRS, RadialDistribution, hexatic_order, longest_distance, nearest_image, steinhardt_order
 from trajectory import NOT_OURS, attribute, open_trajectory, part, texts
@@ -520,6 +521,8 @@ def draw_thermo(thermo, style, dimension, volume, first_step):
 
 def draw_report(arguments):
     """As draw_all, of the report of a run without frames."""
+    if kind_of(arguments.trajectory) != "report":
+        raise ValueError(wrong_file(arguments.trajectory, "trajectory", "report"))
     with open(arguments.trajectory, encoding="utf-8") as stream:
         report = json.load(stream)
     thermo = read_report(arguments.trajectory)

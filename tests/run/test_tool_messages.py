@@ -47,7 +47,7 @@ def files(folder):
                        ("list.json", [1])):
         (folder / name).write_text(json.dumps(data))
     return {"a.h5": ("this is a trajectory (NAME.h5)", "tools/plot.py", ("plot.py", "h5check.py")),
-            "a.json": ("this is the report of a run (NAME.json)", "tools/compare.py", ("compare.py",)),
+            "a.json": ("this is the report of a run (NAME.json)", "tools/compare.py", ("compare.py", "plot.py")),
             "trace.json": ("this is a trace", "tools/timeline.py", ("timeline.py",)),
             "a.restart": ("this is a restart file", "mdmini --restart", ()), "a.log": ("this is the log of a run", "no tool", ()),
             "ceilings.json": ("this is ceilings", "tools/study.py --ceilings", ()),
