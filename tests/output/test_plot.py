@@ -320,7 +320,8 @@ def test_diffusion(folder):
     trapezoids = 0.025 * (1 + np.exp(-0.5)) / (1 - np.exp(-0.5)) * (1 - np.exp(-20))  # to lag 2, of 3 exp(-t / 0.1), divided by 3
     assert abs(vacf.coefficients[0][0] - trapezoids) < 1e-9, (vacf.coefficients, trapezoids)
     told = [{"mean": 0.031, "error": 0.002}, {"type": 1, "mean": 0.049, "error": None}]
-    report = {"atom_steps_per_second": 1, "unit_style": "lj", "volume": None, "options": {"system.dimension": {"value": "3"}}, "analysis": {"msd": {"diffusion": told}},
+    report = {"atom_steps_per_second": 1, "unit_style": "lj", "volume": None, "options": {"system.dimension": {"value": "3"}},
+              "analysis": {"msd": {"diffusion": told}},
               "thermo": {key: column.tolist() for key, column in tensor_table(30, 3).items() if not key.startswith("pressure_")}}
     assert diffusion.find_curves(base, 3, None, report)[0].coefficients[0] == (0.031, 0.002)
     with open(base + ".json", "w") as stream:
