@@ -46,14 +46,14 @@ class Curves:
         return columns
 
 
-def read_table(path, name):
-    """(kinds, time, value, error) of NAME.msd.csv."""
+def read_table(path, name, axis="time"):
+    """(kinds, time, value, error) of NAME.msd.csv, or of another such table."""
     with open(path, encoding="utf-8", newline="") as stream:
         rows = list(csv.reader(stream))
     words = [word.split(" (")[0] for word in rows[0]]
     numbers = np.array([[float(word or "nan") for word in row] for row in rows[1:]]).T
     chosen = [k for k, word in enumerate(words) if word == name or word.startswith(name + " ")]
-    return ([words[k][len(name) + 1:] for k in chosen], numbers[words.index("time")], numbers[chosen].T,
+    return ([words[k][len(name) + 1:] for k in chosen], numbers[words.index(axis)], numbers[chosen].T,
             numbers[[k + 1 for k in chosen]].T)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Pictures of a run: tools/plot.py NAME.h5 [-o PREFIX] [--format png,svg]
 
-Of a run without frames tools/plot.py NAME.json makes the first and the last two of these:
+Of a run without frames tools/plot.py NAME.json makes those of these that need none: thermo, viscosity, msd, vacf and rdf.
 
   PREFIX-thermo.png     temperature, energies and pressure against time; from NAME.json where it stands beside NAME.h5,
                         else from the observables stored with the frames
@@ -22,6 +22,8 @@ Of a run without frames tools/plot.py NAME.json makes the first and the last two
                         diffusion coefficient
   PREFIX-msd.csv        their numbers: time, msd (or vacf), its error, and the diffusion coefficient up to there (of displacements by the
   PREFIX-vacf.csv       local slope); if there are several types the same for each
+  PREFIX-rdf.png        with analysis.rdf_every: g(r) of all samples of the run, with its error by blocks, also of pairs of types;
+                        PREFIX-rdf.csv has r, g and its errors
 
 The mean is over the last half of the run. Where temperature or potential energy have a trend there, it is over the last quarter or
 eighth, and where they have one to the end there is no mean. --from STEP names the first step instead. Of more than 100 frames it takes
@@ -41,7 +43,7 @@ from interpreter import need, run
 need(__name__, ("numpy", "h5py", "matplotlib"))
 import matplotlib
 import numpy as np
-from diffusion import find_curves, load_report
+from diffusion import find_curves, load_report, read_table
 from drawing import BLACK, BLUE, COLUMN, FORMATS, PAGE, VERMILION, plt, save, use_style
 from kinds import kind_of, wrong_file
 from matplotlib.collections import LineCollection
@@ -307,6 +309,33 @@ def draw_curves(all_curves, labels):
         yield curves.name, (plot_displacement if curves.name == "msd" else plot_velocities)(curves, labels), curves.columns
 
 
+def draw_rdf(base, labels):
+    """As draw_all: g(r) as the run has sampled it, if it has."""
+    path = base + ".rdf.csv"
+    if not os.path.exists(path):
+        return
+    try:
+        kinds, r, g, error = read_table(path, "g", "r")
+    except (ValueError, IndexError, OSError) as problem:
+        raise ValueError(f"{path}: cannot be read ({type(problem).__name__}: {problem})") from problem
+    figure, axis = plt.subplots(figsize=(COLUMN, 2.8), constrained_layout=True)
+    for k, kind in enumerate(kinds):
+        plot_band(axis, r, g[:, k], error[:, k], k)
+        axis.lines[-1].set_label(kind.replace("of ", "") or "all atoms")
+    axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
+    axis.set_xlabel(labels["r"])
+    axis.set_ylabel(r"radial distribution function  $g(r)$")
+    axis.set_xlim(0, r[-1] + r[0])
+    axis.set_ylim(bottom=0)
+    if len(kinds) > 1:
+        axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
+    columns = {"r" + labels["of_table"]: r}
+    for k, kind in enumerate(kinds):
+        end = kind.replace("of types ", "_").replace(" ", "_")
+        columns.update({"g" + end: g[:, k], f"g{end}_error": error[:, k]})
+    yield "rdf", figure, columns
+
+
 def draw_particles(figure, axis, frame, chosen, color, low, high, **how):
     """Circles of diameter 0.9 sigma; where these are tiny, so large that they touch, or the colours drown in white."""
     axis.set_aspect("equal")
@@ -532,7 +561,9 @@ def draw_report(arguments):
     yield from draw_thermo(thermo, report["unit_style"], int(report["options"]["system.dimension"]["value"]),
                            np.nan if volume is None else volume, arguments.first_step)
     dimension = int(report["options"]["system.dimension"]["value"])
-    yield from draw_curves(find_curves(os.path.splitext(arguments.trajectory)[0], dimension, None, report), LABELS[report["unit_style"]])
+    base, labels = os.path.splitext(arguments.trajectory)[0], LABELS[report["unit_style"]]
+    yield from draw_curves(find_curves(base, dimension, None, report), labels)
+    yield from draw_rdf(base, labels)
 
 
 def draw_all(arguments):
@@ -556,6 +587,7 @@ def draw_all(arguments):
         yield from draw_thermo(thermo, frames[0].style, frames[0].dimension, volume, arguments.first_step)
         base = os.path.splitext(arguments.trajectory)[0]
         yield from draw_curves(find_curves(base, frames[0].dimension, file, load_report(base)), frames[0].labels)
+        yield from draw_rdf(base, frames[0].labels)
         yield "snapshots", plot_snapshots(frames, arguments.color), None
         if arguments.neighbors:
             yield "neighbors", plot_neighbors(frames[0], read_neighbors(arguments.neighbors, len(frames[0].position))), None

@@ -343,6 +343,30 @@ def test_diffusion(folder):
     assert run.returncode == 2 and "flow.vacf.csv: cannot be read" in run.stderr, run.stderr
 
 
+def test_rdf(folder):
+    """g(r) that the run has sampled, drawn from NAME.rdf.csv, and its numbers."""
+    base = os.path.join(folder, "sampled")
+    r = (np.arange(40) + 0.5) * 0.07
+    g, part = 1 + np.exp(-(r - 1.1)**2 / 0.02) * (r > 0.9), 1 + 0.3 * np.sin(r)
+    with open(base + ".rdf.csv", "w") as stream:
+        stream.write("r (sigma),outer r (sigma),blocks,g,error of g,neighbors,pairs,g of types 1 2,error of g of types 1 2,neighbors of types 1 2,pairs of types 1 2\n")
+        for k in range(40):
+            stream.write(f"{r[k]},{r[k] + 0.035},12,{g[k]},0.01,{k},{2 * k},{part[k]},,{k},{k}\n")
+    thermo = {key: column.tolist() for key, column in tensor_table(300, 3).items() if "pressure_" not in key}
+    with open(base + ".json", "w") as stream:
+        json.dump({"unit_style": "lj", "volume": None, "options": {"system.dimension": {"value": "3"}}, "thermo": thermo}, stream)
+    run = run_tool(base + ".json")
+    assert run.returncode == 0 and run.stdout.split() == [f"{base}-{kind}" for kind in ("thermo.png", "rdf.png", "rdf.csv")], (run.stdout, run.stderr)
+    check_picture(base + "-rdf.png")
+    table = np.genfromtxt(base + "-rdf.csv", delimiter=",", names=True)
+    assert table.dtype.names == ("r", "g", "g_error", "g_1_2", "g_1_2_error") and np.allclose(table["g_1_2"], part) and np.isnan(table["g_1_2_error"]).all(), table
+    assert np.allclose(table["r"], r) and np.allclose(table["g"], g) and np.allclose(table["g_error"], 0.01)
+    with open(base + ".rdf.csv", "w") as stream:
+        stream.write("r (sigma)\n")
+    run = run_tool(base + ".json")
+    assert run.returncode == 2 and "sampled.rdf.csv" in run.stderr, (run.returncode, run.stderr)
+
+
 def test_errors(folder):
     base = os.path.join(folder, "plain2d.h5")
     rubbish = os.path.join(folder, "rubbish.h5")
@@ -529,6 +553,7 @@ test_order()
 with tempfile.TemporaryDirectory() as directory:
     test_pictures(directory)
     test_viscosity(directory)
+    test_rdf(directory)
     test_diffusion(directory)
     test_errors(directory)
     test_other_files(directory)
