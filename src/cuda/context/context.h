@@ -97,7 +97,6 @@ typedef enum CudaStage {
     X(observe, pair_cells, "")                                                                                         \
     X(observe, pair_lines, "")                                                                                         \
     X(observe, pair_atoms, "")                                                                                         \
-    X(observe, pair_copies, "")                                                                                        \
     X(observe, pairs, "")                                                                                              \
     X(halo, border, "")                                                                                                \
     X(halo, arrive, "")                                                                                                \

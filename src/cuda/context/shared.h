@@ -222,8 +222,7 @@ typedef struct CudaPairCount {
     MdPairCells cells;
     double range;
     void *atoms;                /* [n_stored] vectors of four: atoms in the order of cells, */
-    int32_t *cell_of;           /* [n_stored] the cell of each, */
-    int32_t *source;            /* [n_stored] and its index; several processes */
+    int32_t *cell_of;           /* [n_stored] and the cell of each */
     int32_t *begin;             /* [cells + 1] the first of each cell, and how many atoms have a place */
     int32_t *cursor;            /* [cells] one after the last */
     unsigned long long *counts; /* [MD_COUNTED_ROWS][kinds][bins] */

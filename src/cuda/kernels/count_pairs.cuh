@@ -13,7 +13,8 @@
  *   copies     and this in several copies, threads of a warp in turns: those that meet the same bin, as all do in a crystal, add to
  *              different words, in different banks
  * Counts are whole numbers, so they have no order. A distance is found by coordinates measured from a corner near the pair, in the
- * precision of pairs, with all bits of the positions; it has the same bits on any number of ranks. */
+ * precision of pairs, with all bits of the positions; it has the same bits on any number of ranks. No atom has copies on two sides of a
+ * domain: domains are of whole cells, even in number along an axis, and two of them have four at least (parallel/domain.h). */
 #ifndef MD_CUDA_COUNT_PAIRS_CUH
 #define MD_CUDA_COUNT_PAIRS_CUH
 
@@ -79,7 +80,7 @@ MD_KERNEL k_observe_pair_lines(MD_ARGUMENTS) {
     }
 }
 
-/* Reads position, type [n_stored]; writes pair_count.atoms, .cell_of, .source [n_stored], .cursor [cells]: where the atoms of a cell end. */
+/* Reads position, type [n_stored]; writes pair_count.atoms, .cell_of [n_stored], .cursor [cells]: where the atoms of a cell end. */
 MD_KERNEL k_observe_pair_atoms(MD_ARGUMENTS) {
     if (a.status->stopped) return;
     for (int64_t i = thread_index(); i < stored_atoms(a); i += grid_size()) {
@@ -88,26 +89,8 @@ MD_KERNEL k_observe_pair_atoms(MD_ARGUMENTS) {
         const unsigned word = (unsigned)load_type(a.now, i) + (i < own_atoms(a) ? own_bit : 0);
         ((Vec4<Pair> *)a.pair_count.atoms)[slot] = Vec4<Pair>{place.x, place.y, place.z, word_bits(word)};
         a.pair_count.cell_of[slot] = cell;
-        if (has_domain) a.pair_count.source[slot] = (int)i;
     }
 }
-
-#if MD_DOMAIN
-/* Of thin domains an atom may have copies on two sides: all but one are nowhere. */
-/* Reads pair_count.cell_of, .source [n_stored], tag [n_stored]; writes pair_count.atoms [n_stored]. */
-MD_KERNEL k_observe_pair_copies(MD_ARGUMENTS) {
-    if (a.status->stopped) return;
-    for (int64_t s = thread_index(); s < stored_atoms(a); s += grid_size()) {
-        const int cell = a.pair_count.cell_of[s], i = a.pair_count.source[s];
-        if (i < own_atoms(a)) continue;
-        for (int k = a.pair_count.begin[cell]; k < a.pair_count.cursor[cell]; k++) {
-            const int other = a.pair_count.source[k];
-            if (other >= own_atoms(a) && other < i && a.now.tag[other].id == a.now.tag[i].id)
-                ((Vec4<Pair> *)a.pair_count.atoms)[s].x = (Pair)__int_as_float(0x7fc00000); /* not a number */
-        }
-    }
-}
-#endif
 
 /* The block's histogram: [n_counts][count_copies]. */
 struct PairCounts {

@@ -212,7 +212,6 @@ static void add_pair_count(CudaContext *context, CudaArrays *arrays) {
     const size_t n = (size_t)context->room, n_cells = (size_t)md_pair_count_cells(&context->pair_count);
     cuda_array_keep(arrays, &count->atoms, n, 4 * context->facts.pair_size, "atoms of pairs");
     cuda_array_keep(arrays, &count->cell_of, n, sizeof(int32_t), "cells of atoms of pairs");
-    if (context->comm) cuda_array_keep(arrays, &count->source, n, sizeof(int32_t), "indices of atoms of pairs");
     cuda_array_keep(arrays, &count->begin, n_cells + 1, sizeof(int32_t), "cells of pairs");
     cuda_array_keep(arrays, &count->cursor, n_cells, sizeof(int32_t), "ends of cells of pairs");
     cuda_array_keep(arrays, &count->counts, MD_COUNTED_ROWS * md_pair_count_size(&context->pair_count),

@@ -30,7 +30,6 @@ void cuda_count_issue(CudaContext *context, int row) {
     cuda_launch_blocks(context, CUDA_K_observe_pair_lines,
                        cuda_blocks(32 * n_lines, context->kernels[CUDA_K_observe_pair_lines].block_size));
     cuda_launch_blocks(context, CUDA_K_observe_pair_atoms, of_atoms);
-    if (context->comm) cuda_launch_blocks(context, CUDA_K_observe_pair_copies, of_atoms);
     cuda_launch_blocks(context, CUDA_K_observe_pairs, count_blocks(context));
     cuda_timing_end(context);
 }

@@ -165,9 +165,7 @@ static bool is_of_unit(const MdConfig *config, int id, int unit) {
     const bool of_domains =
         unit == CUDA_HALO || unit == CUDA_MIGRATE || id == CUDA_K_gather_ids || id == CUDA_K_gather_joined;
     return cuda_kernel_unit((CudaKernelId)id) == unit && (!of_domains || md_config_has_domains(config)) &&
-           (unit != CUDA_OBSERVE || is_sampled(config, id)) &&
-           (id != CUDA_K_observe_pair_copies || md_config_has_domains(config)) &&
-           md_condition_holds(kernel_table[id].condition, config);
+           (unit != CUDA_OBSERVE || is_sampled(config, id)) && md_condition_holds(kernel_table[id].condition, config);
 }
 
 /* Whether any of the unit is. */

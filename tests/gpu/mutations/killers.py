@@ -106,7 +106,7 @@ def sampled(*tests):
     return Killer(f"test_analysis ({', '.join(tests)})", "run/test_analysis.py", (("MDMINI_TEST_ONLY", ",".join(tests)),))
 
 
-def rdf(tests="test_kernels"):
+def rdf(tests="test_default"):
     """tests/run/test_rdf: counts of pairs by distance against all pairs over frames."""
     return Killer(f"test_rdf ({tests})", "run/test_rdf.py", (("MDMINI_TEST_ONLY", tests), ("MDMINI_TEST_BACKENDS", "cuda"), ("MDMINI_TEST_STOP", "1")))
 

@@ -19,5 +19,4 @@ mutant("histogram: the histogram is not cleared", OF_PAIRS, "s_counts[k] = 0;", 
 mutant("histogram: cells begin one late", PAIR_COUNTS + " k_observe_pair_lines(", "first + up_to - own", "first + up_to", rdf())
 mutant("histogram: a second chunk of a line begins anew", PAIR_COUNTS + " k_observe_pair_lines(", "first += __shfl_sync(whole_warp, up_to, 31);", "", rdf("test_long"))
 mutant("histogram: coordinates from the cell, not the segment", PAIR_COUNTS + " int find_cell(", "cx % segment", "0", rdf())
-mutant("histogram: copies on two sides", PAIR_COUNTS + " k_observe_pair_copies(", "other < i &&", "false &&", rdf("test_ranks_and_restarts"))
-mutant("histogram: with copies twice", VISIT, "(word / own_bit) + (word_of_other / own_bit)", "2", rdf("test_ranks_and_restarts"))
+mutant("histogram: with copies twice", VISIT, "(word / own_bit) + (word_of_other / own_bit)", "2", rdf("test_two_ranks"))
