@@ -168,7 +168,12 @@ static inline double md_tolerance_collisions(const MdConfig *config, const MdThe
     const double shadow = config->run_timestep * config->run_timestep * fmax(curvature, 0) * row->temperature / 12;
     const double lower = md_tolerance_temperature_error(curvature, system->box.dimension, config->run_timestep);
     const double degrees = (double)system->box.dimension * (double)system->n_atoms;
-    return drawn * shadow * lower * steps + 6 * shadow * sqrt(2 * drawn * steps / degrees);
+    /* Each step rounds the heat of an atom to a quantum (bath_atoms.h), and in the precision of pairs each velocity, and the products
+     * that the heat is made of: four roundings of v^2 for each direction. */
+    const double unit = md_tolerance_unit(config->run_precision);
+    const double rounded = row->temperature * (4 * system->box.dimension * unit + 0x1p-24);
+    return drawn * shadow * lower * steps + 6 * shadow * sqrt(2 * drawn * steps / degrees) +
+           6 * rounded * sqrt(steps / (double)system->n_atoms);
 }
 
 /* The total momentum per particle that such a thermostat makes: of all particles together at the temperature of `row`, six standard

@@ -158,7 +158,7 @@ def test_brownian(checks, folder):
         return  # an emulated GPU is slow, and the motion is that of the other tests
     keys = {"msd_every": 10, "msd_lags": 41, "vacf_every": 2, "vacf_lags": 61, "msd_from": 200}
     deck = write(folder, "brownian", GAS, system={"masses": 2}, run={"steps": 8200, "timestep": 0.05}, ensemble={"thermostat": "langevin", "friction": 1, "target": 2},
-                 output={**QUIET, "thermo_every": 100}, analysis=keys, report={"verify": "off"})  # without forces it has no scale of the energy
+                 output={**QUIET, "thermo_every": 100}, analysis=keys)
     done = program.run(deck, folder=folder, name="brownian")
     if not checks.that(done.code == 0, f"brownian: {done.last_lines()}"):
         return
