@@ -89,7 +89,8 @@ int md_analysis_parts(const MdAnalysis *a, MdAnalysisPart parts[MD_ANALYSIS_PART
     static const char *const sections[] = {[MD_MSD] = "analysis msd", [MD_VACF] = "analysis vacf"};
     static const int columns[] = {[MD_MSD] = MD_COLUMN_msd_origin, [MD_VACF] = MD_COLUMN_vacf_origin};
     int n = 0;
-    for (int k = 0; a && k < MD_N_WINDOWS; k++) {
+    if (!a) return 0;
+    for (int k = 0; k < MD_N_WINDOWS; k++) {
         const MdWindows *w = &a->windows[k];
         if (!w->kind) continue;
         parts[n++] = (MdAnalysisPart){.section = sections[k],

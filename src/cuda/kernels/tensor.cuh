@@ -9,7 +9,9 @@
 struct RowTensor {
     Pair part[has_tensor ? MD_N_TENSOR : 1];
 
-    __device__ void add_pair(Pair f, const Vec3<Pair> &d) {
+    /* opaque: no product is that of the force, whose bits depend on whether it is fused */
+    __device__ void add_pair(Pair force, const Vec3<Pair> &d) {
+        const Pair f = opaque(force);
         const Pair fx = f * d.x, fy = f * d.y;
         part[MD_XX] += fx * d.x;
         part[MD_YY] += fy * d.y;
