@@ -26,10 +26,12 @@ static int facts_of(const MdConfig *config, double share) {
 
 int md_heat_bath_facts(const MdConfig *config) { return acts(config) ? facts_of(config, change_of(config).share) : 0; }
 
-/* 2^-24 of the next power of two of the target; without one, of epsilon. */
-static double quantum_of(const MdRamp *target) {
+double md_heat_bath_quantum(const MdConfig *config) {
+    const MdRamp target = md_config_target(config);
+    const double unknown = config->system_units == MD_UNITS_LJ ? 1 : 0,
+                 start = md_is_auto(config->system_temperature) ? unknown : config->system_temperature;
     int exponent;
-    frexp(fmax(target->from, target->to), &exponent);
+    frexp(fmax(start, fmax(target.from, target.to)), &exponent);
     return ldexp(1, exponent - 24);
 }
 
@@ -47,7 +49,7 @@ MdBathAtoms md_heat_bath_make(const MdConfig *config, const MdSystem *system) {
     bath.target = md_config_target(config);
     bath.last_action = ends ? config->ensemble_last_step : INT64_MAX;
     md_philox_keys(md_random_stream_seed((uint64_t)config->system_seed, MD_STREAM_BATH), MD_NOISE_ROUNDS, bath.keys);
-    bath.quantum = quantum_of(&bath.target);
+    bath.quantum = md_heat_bath_quantum(config);
     bath.keep_f = (float)bath.keep;
     for (int t = 0; t < system->potential.n_types; t++) {
         bath.root[t] = 1 / sqrt(system->mass[t]);

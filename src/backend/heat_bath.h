@@ -17,4 +17,7 @@ int md_heat_bath_facts(const MdConfig *config);
 /* So many quanta of heat as a sum that is exact over ranks. */
 MdSplitSum md_heat_bath_sum(const MdBathAtoms *bath, int64_t quanta);
 
+/* A quantum of heat: 2^-24 of the next power of two of the hottest temperature of the deck, which in a quench is the start's. */
+double md_heat_bath_quantum(const MdConfig *config);
+
 #endif

@@ -30,6 +30,9 @@ typedef struct MdBathCall {
     double *state;
 } MdBathCall;
 
+/* MD_BATH_HAS_CHAIN: the share of the kinetic energy that an action may take from what is conserved, by its finite steps. */
+static const double md_bath_chain_lost = 1e-8;
+
 /* What a run must know of its thermostat to go on. */
 typedef struct MdBathSaved {
     double heat; /* energy put in so far, epsilon, all particles */

@@ -6,7 +6,7 @@
  * at each step.
  *
  * Heat is the sum of the changes of the kinetic energy of atoms by this, each rounded to whole quanta: sums of integers are exact in
- * any order, so that it is the same on all ways. A quantum is 2^-24 of the target temperature, to the next power of two. Rounding is
+ * any order, so that it is the same on all ways. A quantum is 2^-24 of the hottest temperature of the deck, target or start, to the next power of two. Rounding is
  * unbiased: N atoms are off by 0.3 quanta sqrt(steps / N) each, 2e-7 k T an atom for 1,000 atoms after 10^5 steps. 64 bits last: the heat is
  * the change of the conserved part of the energy, so that it cannot grow without the energy; they hold 32,000 k T an atom for 2^24
  * atoms. Up to 2^53 quanta (32 k T an atom for as many) a restart file, a double, has it to the bit. An atom changes by less than 2^26

@@ -161,19 +161,29 @@ static inline bool md_tolerance_has_bath(const MdConfig *config) {
  * temperature for oscillators, and nothing is left on average; for other motion at most the mean times (w dt)^2 / 4, by which velocities
  * at whole steps are too slow (shadow work: Sivak, Chodera, Crooks, Phys. Rev. X 3, 011007 (2013)). By chance a step leaves
  * dt^2 v K v / 12 of the energy that is drawn anew: six standard deviations. `row` and curvature as above. */
-static inline double md_tolerance_collisions(const MdConfig *config, const MdThermo *row, double curvature,
-                                             const MdSystem *system, double steps) {
+static inline double md_tolerance_collisions(const MdConfig *config, double quantum, const MdThermo *row,
+                                             double curvature, const MdSystem *system, double steps) {
     if (!md_tolerance_has_bath(config)) return 0;
     const double drawn = -expm1(-config->run_timestep / md_config_relaxation(config));
     const double shadow = config->run_timestep * config->run_timestep * fmax(curvature, 0) * row->temperature / 12;
     const double lower = md_tolerance_temperature_error(curvature, system->box.dimension, config->run_timestep);
     const double degrees = (double)system->box.dimension * (double)system->n_atoms;
-    /* Each step rounds the heat of an atom to a quantum (bath_atoms.h), and in the precision of pairs each velocity, and the products
-     * that the heat is made of: four roundings of v^2 for each direction. */
-    const double unit = md_tolerance_unit(config->run_precision);
-    const double rounded = row->temperature * (4 * system->box.dimension * unit + 0x1p-24);
+    /* Each step rounds the heat of an atom to a quantum, at random, and in the precision of pairs each velocity, and the products that
+     * the heat is made of: four roundings of v^2 for each direction. Without noise (a target of 0) roundings are alike, until so little is
+     * drawn that it is half a quantum. */
+    const MdRamp ramp = md_config_target(config);
+    const double unit = md_tolerance_unit(config->run_precision), target = fmax(ramp.from, ramp.to);
+    const double rounded = quantum + fmax(row->temperature, target) * 4 * system->box.dimension * unit;
+    const double lost = fmin(ramp.from, ramp.to) > 0 ? 0 : quantum / drawn;
     return drawn * shadow * lower * steps + 6 * shadow * sqrt(2 * drawn * steps / degrees) +
-           6 * rounded * sqrt(steps / (double)system->n_atoms);
+           6 * rounded * sqrt(steps / (double)system->n_atoms) + lost;
+}
+
+/* The energy that the steps of a chain of thermostats lose, with the same sign in all actions at worst. */
+static inline double md_tolerance_chain(const MdConfig *config, const MdThermo *row, int dimension, double steps) {
+    if (!(md_bath_traits(config->ensemble_thermostat) & MD_BATH_HAS_CHAIN)) return 0;
+    const double hottest = fmax(row->temperature, fmax(md_config_target(config).from, md_config_target(config).to));
+    return md_bath_chain_lost * hottest * dimension / 2 * steps / (double)config->ensemble_every;
 }
 
 /* The total momentum per particle that such a thermostat makes: of all particles together at the temperature of `row`, six standard

@@ -150,7 +150,7 @@ typedef struct Measured {
     MdSums sums;
     double kinetic_tensor
         [MD_N_TENSOR]; /* with analysis.pressure = tensor: sum of m v_a v_b over the velocities of all atoms */
-    double row; /* neighbours in a row of the list; NaN: no list */
+    double row;        /* neighbours in a row of the list; NaN: no list */
 } Measured;
 
 /* velocity [n_own][3]: room for them. */
@@ -437,6 +437,7 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
     double epsilon = 0, mass = 0;
     const MdPotential *potential = &system->potential;
     const MdThermo *first = &history->rows[0];
+    const double quantum = md_heat_bath_quantum(config);
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
         const MdPair_d *pair = &potential->pair[k];
         const bool has_well = isfinite(md_pair_reach(potential->form, pair, 0));
@@ -462,9 +463,9 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
         const double apart = fmin(path, amplitude(row, mass, verification->curvature, system->box.dimension));
         double limit = (time_step < at_most ? time_step : at_most) + md_tolerance_drift(config) * epsilon * steps +
                        kick * sqrt(steps) + md_tolerance_unit(config->run_precision) * fabs(first->conserved) +
-                       md_tolerance_collisions(config, &largest, verification->curvature, system, steps) +
-                       2 * added_up + rounding.known +
-                       md_tolerance_alike(apart, rounding.resolution) * rounding.allowed;
+                       md_tolerance_collisions(config, quantum, &largest, verification->curvature, system, steps) +
+                       md_tolerance_chain(config, &largest, system->box.dimension, steps) + 2 * added_up +
+                       rounding.known + md_tolerance_alike(apart, rounding.resolution) * rounding.allowed;
         if (moved - limit <= worst_moved - worst_limit) continue;
         worst_moved = moved; /* a NaN comes here, stays, and fails */
         worst_limit = limit;

@@ -401,7 +401,30 @@ static void test_account(void) {
     }
 }
 
+/* Far from the target, of many atoms, the rates of a chain are thousands of its own: what is conserved stays, and the kinetic energy comes
+ * to its mean. */
+static void test_far_chain(void) {
+    static const double degrees[] = {24, 2589, 3e6}, ratios[] = {0.01, 0.5, 2, 15};
+    for (size_t a = 0; a < sizeof degrees / sizeof degrees[0]; a++)
+        for (size_t b = 0; b < sizeof ratios / sizeof ratios[0]; b++) {
+            const double mean = degrees[a] * temperature / 2;
+            double state[MD_BATH_STATE] = {0}, kinetic = ratios[b] * mean, heat = 0, sum = 0;
+            check_context("chain of %g degrees of freedom from %g times the target", degrees[a], ratios[b]);
+            for (int k = 0; k < 600; k++) {
+                const MdBathCall call = {.elapsed = 0.1, .kinetic = kinetic, .temperature = temperature, .target = mean,
+                                         .degrees = degrees[a], .chain = 3, .state = state};
+                const MdBathChange change = md_bath_nose_hoover(&call);
+                heat += change.heat;
+                kinetic = change.kinetic;
+                if (k >= 300) sum += kinetic / mean / 300;
+                CHECK(fabs(kinetic - ratios[b] * mean - heat) < 600 * md_bath_chain_lost * fmax(ratios[b], 2) * mean);
+            }
+            CHECK(degrees[a] < 1000 || fabs(sum - 1) < 0.1);
+        }
+}
+
 int main(void) {
+    test_far_chain();
     test_canonical(MD_THERMOSTAT_CSVR, "csvr");
     test_rescale();
     test_shape();

@@ -90,6 +90,14 @@ def test_chain(checks, folder):
         # Six seeds: 4e-6 to 1.2e-4 of either sign, as of a random walk.
         checks.that(abs(drift) < 0.003 * total.std(), f"the conserved energy drifts by {drift}, the total energy varies by {total.std()}")
         checks.that("chain of 3; conserved: total energy and that of the chain" in done.path("log").read_text(), "the log does not say what is conserved")
+    if BACKEND == "cpu":
+        for start, target in ((1.2, 0.1), (0.05, 1.2), (3, 0.3)):  # far from the target, where the chain is fast
+            words = [f"system.temperature={start}", f"ensemble.target={target}", "run.steps=400", "run.timestep=0.002", "system.cells=6"]
+            done = program.run(deck(folder, "b", "nose-hoover", potential={"shift": "force"}), *words, folder=folder)
+            checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{words}: {done.last_lines()}")
+        words = ["system.temperature=1.2", "ensemble.target=1e-9", "run.steps=400"]  # heat in quanta of the start, not of the target
+        done = program.run(deck(folder, "b", "langevin", potential={"shift": "force"}), *words, folder=folder)
+        checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{words}: {done.last_lines()}")
     for words, said in ((["ensemble.every=7"], "ensemble.every: read 7, a time of 0.028, but the relaxation time is 0.1 ("), (["ensemble.target=0"], "ensemble.target: read 0; the masses of a chain"),
                         (["ensemble.chain=9"], "ensemble.chain: read"), (["system.temperature=0"], "nothing to scale")):
         done = program.run(deck(folder, "b", "nose-hoover"), *words, folder=folder)

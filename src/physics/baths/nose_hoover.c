@@ -3,11 +3,13 @@
  *   dv/dt = f/m - u_1 v;  Q_1 du_1/dt = 2 K - N k T - Q_1 u_1 u_2;
  *   Q_j du_j/dt = Q_{j-1} u_{j-1}^2 - k T - Q_j u_j u_{j+1};  dx_j/dt = u_j.
  * Chain and factor of the velocities are advanced over the time between two actions by the factorization of Martyna, Tuckerman,
- * Tobias, Klein, Mol. Phys. 87, 1117 (1996), to fourth order (Yoshida, Phys. Lett. A 150, 262 (1990)) in steps of tau / 20 at
- * most. The total energy and
+ * Tobias, Klein, Mol. Phys. 87, 1117 (1996), to second order. Its steps follow the fastest rate of the chain: far from the target,
+ * of many atoms, u_2 and u_3 grow to thousands of 1 / tau (u_2 as the cube root of N t, u_3 as its square). (Factorizations of higher
+ * order have steps backwards in time, in which friction makes velocities explode.) The total energy and
  *   sum Q_j u_j^2 / 2 + N k T x_1 + k T (x_2 + ... )
  * together are conserved: what the chain loses is the heat. All is in units of tau and k T: the numbers of the state have none. */
 #include <math.h>
+#include <string.h>
 
 #include "physics/bath.h"
 
@@ -43,13 +45,41 @@ static double energy_of(const MdBathCall *call, const double *x, const double *u
     return energy;
 }
 
+/* The fastest rate at which chain and kinetic energy change, in units of 1 / tau. */
+static double fastest(const MdBathCall *call, const double *u, double energy) {
+    double rate = fmax(1, fmax(sqrt(energy), sqrt(call->degrees) * fabs(u[0])));
+    for (int j = 0; j < call->chain; j++) rate = fmax(rate, fabs(u[j]));
+    return rate;
+}
+
+/* Chain, energy and factor after `time`, in steps of a share of the fastest rate, but no more than most_steps of them. */
+static const double most_steps = 4e6;
+static double follow(const MdBathCall *call, double *state, double *energy, double share) {
+    double *x = state, *u = state + VELOCITIES, factor = 1;
+    for (double left = call->elapsed; left > 0;) {
+        const double wanted = fmax(share / fastest(call, u, *energy), call->elapsed / most_steps);
+        const double time = wanted < left ? left / ceil(left / wanted) : left;
+        factor *= advance(call, x, u, energy, time);
+        left = time < left ? left - time : 0;
+    }
+    return factor;
+}
+
+/* Alone, chain and kinetic energy conserve their sum: steps become shorter until they do. */
+static const double first_share = 0.1, least_share = 1e-4;
+
 MdBathChange md_bath_nose_hoover(const MdBathCall *call) {
-    double *x = call->state, *u = call->state + VELOCITIES, energy = call->kinetic / call->target, factor = 1;
-    const double outer = 1 / (2 - cbrt(2)), parts[] = {outer, 1 - 2 * outer, outer}, before = energy_of(call, x, u);
-    const int n = (int)ceil(20 * call->elapsed);
-    for (int k = 0; k < n; k++)
-        for (int part = 0; part < 3; part++) factor *= advance(call, x, u, &energy, parts[part] * call->elapsed / n);
-    return (MdBathChange){.kinetic = energy * call->target,
-                          .factor = factor,
-                          .heat = call->temperature * (before - energy_of(call, x, u))};
+    const double first = call->kinetic / call->target, before = energy_of(call, call->state, call->state + VELOCITIES);
+    double state[MD_BATH_STATE], energy, factor, heat, lost;
+    double share = first_share;
+    do {
+        memcpy(state, call->state, sizeof state);
+        energy = first;
+        factor = follow(call, state, &energy, share);
+        heat = before - energy_of(call, state, state + VELOCITIES);
+        lost = fabs(call->degrees / 2 * (energy - first) - heat) / (call->degrees / 2 * fmax(fmax(energy, first), 1));
+        share /= 4;
+    } while (!(lost <= md_bath_chain_lost) && share >= least_share);
+    memcpy(call->state, state, sizeof state);
+    return (MdBathChange){.kinetic = energy * call->target, .factor = factor, .heat = call->temperature * heat};
 }
