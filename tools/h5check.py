@@ -26,6 +26,11 @@ TENSOR = "pressure_tensor"  # with analysis.pressure = tensor
 UNITS = {"position": "Angstrom", "edges": "Angstrom", "velocity": "Angstrom ps-1", "force": "kJ mol-1 Angstrom-1", "time": "ps", "mass": "u",
          "temperature": "K", "pressure": "pressure", "pressure_tensor": "pressure", "density": "density", "potential_energy": "eV", "kinetic_energy": "eV",
          "internal_energy": "eV", "conserved_energy": "eV"}
+ANALYSIS = "parameters/mdmini/analysis/"
+OF_CURVES = {"mean_square_displacement/value": "Angstrom2", "mean_square_displacement/error": "Angstrom2",
+             "velocity_autocorrelation/value": "Angstrom2 ps-2", "velocity_autocorrelation/error": "Angstrom2 ps-2",
+             "mean_square_displacement/time": "ps", "velocity_autocorrelation/time": "ps",
+             "radial_distribution/r": "Angstrom", "radial_distribution/outer r": "Angstrom"}
 POSITION, BOX = "/particles/all/position/value", "/particles/all/box"
 
 
@@ -195,7 +200,10 @@ def walk(checker, file, position, quantities):
 
     def check_unit(name, node):
         unit, right = node.attrs.get("unit"), UNITS.get(name.split("/")[-2 if name.endswith("/value") else -1]) if style == b"metal" else None
-        if isinstance(node, h5py.Dataset) and "parameters/" not in name:
+        if name.startswith(ANALYSIS):
+            right = OF_CURVES.get(name[len(ANALYSIS):]) if style == b"metal" else None
+            checker.need(unit == right, f"{name} has the unit {unit!r}, not {right!r}")
+        elif isinstance(node, h5py.Dataset) and "parameters/" not in name:
             right = {2: "eV Angstrom-2", 3: "bar"}[dimension] if right == "pressure" else right
             right = f"Angstrom-{dimension}" if right == "density" else right
             checker.need(unit == right and (right is None or type(unit) is str), f"{name} has the unit {unit!r}, not {right!r}")
