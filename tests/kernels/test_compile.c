@@ -93,12 +93,12 @@ static void compile_design(const MdBackendOps *ops, const char *const *words, De
 /* Kernels of several processes: what each transport can have. */
 static void compile_domains(void) {
     static const char *const cases[][6] = {
-        {"staged", "launch.fuse=off", "neighbor.rebuild=host-check", "run.precision=double"},
+        {"staged", "launch.fuse=off", "neighbor.rebuild=host-check", "run.precision=double", "analysis.msd_every=2"},
         {"staged", "launch.fuse=step", "neighbor.rebuild=every", "system.types=2"},
-        {"cuda-aware", "launch.fuse=on", "neighbor.rebuild=every", "run.precision=mixed"},
+        {"cuda-aware", "launch.fuse=on", "neighbor.rebuild=every", "run.precision=mixed", "analysis.pressure=tensor"},
         {"nccl", "launch.fuse=step", "neighbor.rebuild=device-check", "run.precision=double"},
-        {"direct", "launch.fuse=on", "neighbor.rebuild=device-check", "run.precision=single"},
-        {"direct", "launch.fuse=step", "neighbor.rebuild=every", "launch.passes=queue"},
+        {"direct", "launch.fuse=on", "neighbor.rebuild=device-check", "run.precision=single", "analysis.rdf_every=5"},
+        {"direct", "launch.fuse=step", "neighbor.rebuild=every", "launch.passes=queue", "ensemble.thermostat=langevin"},
         {"staged", "launch.fuse=step", "neighbor.rebuild=device-check", "run.precision=mixed"},
         {"direct", "launch.fuse=step", "neighbor.rebuild=every", "launch.persistent=on", "launch.barrier=local"},
         {"direct", "launch.fuse=step", "neighbor.rebuild=device-check", "launch.persistent=on", "launch.barrier=local"},

@@ -354,7 +354,8 @@ def test_rdf(folder):
             stream.write(f"{r[k]},{r[k] + 0.035},12,{g[k]},0.01,{k},{2 * k},{part[k]},,{k},{k}\n")
     thermo = {key: column.tolist() for key, column in tensor_table(300, 3).items() if "pressure_" not in key}
     with open(base + ".json", "w") as stream:
-        json.dump({"unit_style": "lj", "volume": None, "options": {"system.dimension": {"value": "3"}}, "thermo": thermo}, stream)
+        json.dump({"atom_steps_per_second": 1, "unit_style": "lj", "volume": None, "options": {"system.dimension": {"value": "3"}},
+                   "thermo": thermo}, stream)
     run = run_tool(base + ".json")
     assert run.returncode == 0 and run.stdout.split() == [f"{base}-{kind}" for kind in ("thermo.png", "rdf.png", "rdf.csv")], (run.stdout, run.stderr)
     check_picture(base + "-rdf.png")
