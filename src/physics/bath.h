@@ -14,7 +14,7 @@
 
 #include "physics/baths.def"
 
-enum { MD_BATH_STATE = 16, MD_BATH_LONGEST_CHAIN = MD_BATH_STATE / 2 };
+enum { MD_BATH_STATE = 16 };
 
 typedef struct MdBathCall {
     double

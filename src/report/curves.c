@@ -7,6 +7,11 @@
 #include "deck/units.h"
 
 MdStatus md_curves_check(const MdDeck *deck, const MdSystemPlan *plan, MdErrors *errors) {
+    if (md_deck_config(deck)->analysis_pressure == MD_PRESSURE_TENSOR && !isfinite(md_box_volume(&plan->box)))
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "%s: analysis.pressure: a pressure needs the volume of the whole box, and an axis is open; "
+                       "allowed: scalar, or system.boundary = periodic",
+                       md_deck_origin(deck, MD_OPTION_analysis_pressure));
     return md_pair_count_check(deck, plan, errors);
 }
 

@@ -182,6 +182,12 @@ def test_restart(checks, folder):
         checks.near(one, other, 0 if BACKEND == "cpu" else 1e-7, "xy of the run that went on")
 
 
+def test_open(checks, folder):
+    """An open box has no volume."""
+    done = program.run(deck(folder, "m"), TENSOR, "system.boundary=open", folder=folder)
+    checks.that(done.code == 2 and "analysis.pressure: a pressure needs the volume of the whole box" in done.stderr, f"{done.code}: {done.stderr}")
+
+
 def test_units(checks, folder):
     """In metal units the components are in bar, as the pressure is."""
     words = ("system.units=metal", "system.density=0.0214", "potential.epsilon=0.0104", "potential.sigma=3.4", "potential.cutoff=7.5", "neighbor.skin=0.7",
@@ -219,4 +225,4 @@ def test_ranks(checks, folder):
             checks.that(row[name] == rows[0][name], f"{n} ranks: {name} differs")
 
 
-run_tests(test_kernels, test_sheared, test_scalar, test_averages, test_restart, test_units, test_ranks)
+run_tests(test_kernels, test_sheared, test_scalar, test_averages, test_restart, test_open, test_units, test_ranks)
