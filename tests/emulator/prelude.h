@@ -381,10 +381,13 @@ static inline unsigned ptx_ld_acquire_gpu(const unsigned *place) {
 
 static inline long long ptx_globaltimer() { return emulator_services->nanoseconds(); }
 constexpr int looks_a_clock = 8; /* a look takes much longer here than on a GPU, and to read the clock less */
+/* What other GPUs learn may reach them late. */
 static inline void ptx_st_release_sys(unsigned long long *place, unsigned long long value) {
+    emulator_services->at_atomic(1);
     __atomic_store_n(place, value, __ATOMIC_RELEASE);
 }
 static inline void ptx_st_release_sys(unsigned *place, unsigned value) {
+    emulator_services->at_atomic(1);
     __atomic_store_n(place, value, __ATOMIC_RELEASE);
 }
 /* Who looks again and sees the same lets others go on. */

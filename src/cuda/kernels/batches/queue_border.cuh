@@ -89,14 +89,16 @@ __device__ inline unsigned *steps_there(const CudaArguments &a, const BrickAt &a
     return &a.domain.peers->done[side][place_of_steps(a, there)];
 }
 
-/* The warp that stores the steps: not that of thread 0, which waits for the L2 as well, nor the one that takes items. */
+/* Of the warp that stores the steps: not the one that takes items. */
 constexpr int telling_thread = MD_BLOCK > 64 ? 32 : 0;
 
-/* By all threads of a block, when the positions of a brick at the border are stored: stores that it has reached step `done`. */
+/* By all threads of a block, when the positions of a brick at the border are stored: stores that it has reached step `done`. The telling
+ * thread goes on when all ranks are told. */
 __device__ inline void tell_others(const CudaArguments &a, int place, unsigned done) {
     const BrickAt at = brick_at(a.grid, place);
     const int side = (int)threadIdx.x - telling_thread;
     if (side >= 0 && side < CUDA_SIDES && is_beside(a, at, side)) ptx_st_release_sys(steps_there(a, at, side), done);
+    __syncwarp();
 }
 
 #endif

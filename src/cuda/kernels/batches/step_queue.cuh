@@ -211,7 +211,9 @@ __device__ inline void end_item(const CudaArguments &a, float moved_sq, const He
     if (threadIdx.x == telling_thread) take_heat(is_checked_queue ? &a.status->heat_of_pass[pass] : &a.status->heat);
     if constexpr (has_domain) {
         if (is_at_border) tell_others(a, place, done);
-        if (threadIdx.x == 0) ptx_st_release_gpu(&a.queue.done[place_of_steps(a, brick_at(a.grid, place))], done);
+        /* After what others are told: the next pass of the brick begins by this word, and tells them the next step. */
+        if (threadIdx.x == telling_thread)
+            ptx_st_release_gpu(&a.queue.done[place_of_steps(a, brick_at(a.grid, place))], done);
     } else if (threadIdx.x == 0) {
         ptx_st_release_gpu(&a.queue.done[place], done);
     }
