@@ -88,6 +88,11 @@ MdStatus md_analysis_observe(MdAnalysis *a, const MdBackendOps *ops, void *conte
 int md_analysis_parts(const MdAnalysis *a, MdAnalysisPart parts[MD_ANALYSIS_PARTS]) {
     static const char *const sections[] = {[MD_MSD] = "analysis msd", [MD_VACF] = "analysis vacf"};
     static const int columns[] = {[MD_MSD] = MD_COLUMN_msd_origin, [MD_VACF] = MD_COLUMN_vacf_origin};
+    static const int options[][4] = {
+        [MD_MSD] = {MD_OPTION_analysis_msd_from, MD_OPTION_analysis_msd_every, MD_OPTION_analysis_msd_lags, -1},
+        [MD_VACF] = {MD_OPTION_analysis_msd_from, MD_OPTION_analysis_vacf_every, MD_OPTION_analysis_vacf_lags, -1}};
+    static const int of_rdf[] = {MD_OPTION_analysis_rdf_from, MD_OPTION_analysis_rdf_every, MD_OPTION_analysis_rdf_bins,
+                                 MD_OPTION_analysis_rdf_max,  MD_OPTION_analysis_rdf_types, -1};
     int n = 0;
     if (!a) return 0;
     for (int k = 0; k < MD_N_WINDOWS; k++) {
@@ -99,8 +104,7 @@ int md_analysis_parts(const MdAnalysis *a, MdAnalysisPart parts[MD_ANALYSIS_PART
                                       .head_bytes = offsetof(MdWindowsState, diffusion),
                                       .from = w->state->from,
                                       .column = columns[k],
-                                      .every = w->kind->every,
-                                      .origin = MD_OPTION_analysis_msd_from};
+                                      .options = options[k]};
     }
     if (a->rdf.state)
         parts[n++] = (MdAnalysisPart){.section = "analysis rdf",
@@ -109,8 +113,7 @@ int md_analysis_parts(const MdAnalysis *a, MdAnalysisPart parts[MD_ANALYSIS_PART
                                       .head_bytes = offsetof(MdRdfState, n_samples),
                                       .from = a->rdf.state->from,
                                       .column = -1,
-                                      .every = MD_OPTION_analysis_rdf_every,
-                                      .origin = MD_OPTION_analysis_rdf_from};
+                                      .options = of_rdf};
     return n;
 }
 

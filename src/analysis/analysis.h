@@ -38,8 +38,10 @@ typedef struct MdAnalysisPart {
     const char *section;
     void *state; /* begins with its head */
     uint64_t bytes, head_bytes;
-    int64_t from;              /* its first step */
-    int column, every, origin; /* MD_COLUMN_..., -1: none; MD_OPTION_... of the interval, and of the first step */
+    int64_t from; /* its first step */
+    int column;   /* MD_COLUMN_..., -1: none */
+    /* MD_OPTION_... that the head follows from, the first step and the interval before others; ended by -1 */
+    const int *options;
 } MdAnalysisPart;
 
 enum { MD_ANALYSIS_PARTS = MD_N_WINDOWS + 1 };

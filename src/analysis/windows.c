@@ -7,9 +7,8 @@
 #include "output/schedule.h"
 
 const MdWindowsKind md_windows_kinds[MD_N_WINDOWS] = {
-    [MD_MSD] = {MD_OBSERVE_DISPLACEMENT, "msd", "mean_square_displacement", MD_AREA, MD_OPTION_analysis_msd_every},
-    [MD_VACF] = {MD_OBSERVE_VELOCITY, "vacf", "velocity_autocorrelation", MD_VELOCITY_SQ,
-                 MD_OPTION_analysis_vacf_every}};
+    [MD_MSD] = {MD_OBSERVE_DISPLACEMENT, "msd", "mean_square_displacement", MD_AREA},
+    [MD_VACF] = {MD_OBSERVE_VELOCITY, "vacf", "velocity_autocorrelation", MD_VELOCITY_SQ}};
 
 MdWindows md_windows_create(int which, const MdConfig *config, const MdSystemPlan *plan) {
     const int64_t every = which == MD_MSD ? config->analysis_msd_every : config->analysis_vacf_every,

@@ -26,7 +26,6 @@ typedef struct MdWindowsKind {
     int quantity;             /* MD_OBSERVE_... */
     const char *name, *title; /* see curves.h */
     MdQuantity unit;
-    int every; /* MD_OPTION_... */
 } MdWindowsKind;
 
 enum { MD_MSD, MD_VACF, MD_N_WINDOWS };

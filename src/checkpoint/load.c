@@ -229,6 +229,33 @@ static bool has_sums(MdCheckpoint *c, const MdAnalysisPart *part, MdStatus *stat
     return same;
 }
 
+/* Whether an option has another value than in the run before: then that is told. */
+static bool tell_change(const MdCheckpoint *c, const MdAnalysisPart *part, int option, MdRecord *r) {
+    char *value = md_deck_value_text(r->deck, option), *was = md_deck_value_text(md_deck_before(r->deck), option);
+    const bool changed = strcmp(value, was) != 0;
+    if (changed)
+        md_fail(r->errors, MD_ERROR_INPUT,
+                "%s: %s: read %s, but it is %s in the run that is resumed (%s), whose sums go on with that only: take "
+                "it, or begin anew with %s above %lld",
+                md_deck_origin(r->deck, option), md_option_name(option), value, was, c->path,
+                md_option_name(part->options[0]), (long long)r->step);
+    free(value);
+    free(was);
+    return changed;
+}
+
+static MdStatus refuse_sums(const MdCheckpoint *c, const MdAnalysisPart *part, MdRecord *r) {
+    const int *options = part->options, every = options[1];
+    bool told = false;
+    for (int k = 0; md_restart_bytes(c->file, part->section) > 0 && options[k] >= 0; k++)
+        told |= tell_change(c, part, options[k], r);
+    if (told) return MD_ERROR_INPUT;
+    return md_fail(r->errors, MD_ERROR_INPUT,
+                   "%s: %s: %s, of step %lld, has no sums that could go on: begin anew with %s above %lld",
+                   md_deck_origin(r->deck, every), md_option_name(every), c->path, (long long)r->step,
+                   md_option_name(options[0]), (long long)r->step);
+}
+
 /* Other sums than those of the file begin after its step. */
 static MdStatus read_analysis(MdCheckpoint *c, MdRecord *r) {
     MdAnalysisPart parts[MD_ANALYSIS_PARTS];
@@ -239,12 +266,7 @@ static MdStatus read_analysis(MdCheckpoint *c, MdRecord *r) {
         if (has_sums(c, part, &status) || status != MD_OK) continue;
         if (part->column >= 0) r->resume.begins_anew[part->column] = true;
         if (part->from > r->step) continue;
-        status = md_fail(
-            r->errors, MD_ERROR_INPUT,
-            "%s: %s: %s, of step %lld, has no sums that could go on with this interval, first step (%s) and number "
-            "of lags or bins: take those of the run before, or begin anew with %s above %lld",
-            md_deck_origin(r->deck, part->every), md_option_name(part->every), c->path, (long long)r->step,
-            md_option_name(part->origin), md_option_name(part->origin), (long long)r->step);
+        status = refuse_sums(c, part, r);
     }
     return status;
 }

@@ -229,7 +229,11 @@ def test_restart(checks, folder):
         if late and direct:
             checks.that(late.path("msd.csv").read_bytes() == direct.path("msd.csv").read_bytes(), "begun anew at step 25: another msd than from the start")
         done = program.run("--restart", "whole.restart", "run.steps=200", "analysis.msd_lags=9", folder=folder, name="whole")
-        checks.that(done.code == 2 and "no sums that could go on" in done.stderr, f"another number of lags: {done.code} {done.last_lines()}")
+        checks.that(done.code == 2 and "command line: analysis.msd_lags: read 9, but it is 7 in the run that is resumed (whole.restart)" in done.stderr and done.stderr.count("error:") == 1,
+                    f"another number of lags: {done.code} {done.last_lines()}")
+        done = program.run("--restart", "whole.restart", "run.steps=200", "analysis.vacf_lags=6", "analysis.vacf_every=5", folder=folder, name="whole")
+        checks.that(done.code == 2 and "analysis.vacf_lags: read 6, but it is 4" in done.stderr and "analysis.vacf_every: read 5, but it is 10" in done.stderr and "msd_" not in done.stderr.replace("analysis.msd_from above 120", ""),
+                    f"other lags and interval: {done.code} {done.last_lines()}")
 
 
 def test_files(checks, folder):

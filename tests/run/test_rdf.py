@@ -222,7 +222,9 @@ def test_ranks_and_restarts(checks, folder):
     done = resume(folder, "late", "run.steps=60", "analysis.rdf_every=4", "analysis.rdf_from=40")
     checks.that(done.code == 0 and done.json()["analysis"]["rdf"]["samples"] == 6, f"begun at 40: {done.last_lines()}")
     done = resume(folder, "late", "run.steps=80", "analysis.rdf_bins=33")
-    checks.that(done.code == 2 and "no sums that could go on" in done.stderr, f"other bins: {done.code}")
+    checks.that(done.code == 2 and "command line: analysis.rdf_bins: read 33, but it is 200 in the run that is resumed" in done.stderr and "rdf_every:" not in done.stderr, f"other bins: {done.stderr}")
+    done = resume(folder, "late", "run.steps=80", "analysis.rdf_max=1.5")
+    checks.that(done.code == 2 and "command line: analysis.rdf_max: read 1.5, but it is auto in the run that is resumed" in done.stderr, f"another range: {done.stderr}")
 
 
 def test_refusals(checks, folder):
