@@ -1,5 +1,6 @@
 #include "base/number.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,6 +11,19 @@ const char *md_number_write(char text[MD_NUMBER_BYTES], double value) {
     }
     return text;
 }
+
+enum { LIMIT_DIGITS = 6 };
+
+static const char *write_limit(char text[MD_NUMBER_BYTES], double value, double side) {
+    snprintf(text, MD_NUMBER_BYTES, "%.*g", LIMIT_DIGITS, value);
+    const double last_digit = pow(10, floor(log10(value)) - (LIMIT_DIGITS - 1));
+    if (side * (strtod(text, NULL) - value) < 0)
+        snprintf(text, MD_NUMBER_BYTES, "%.*g", LIMIT_DIGITS, value + side * last_digit);
+    return text;
+}
+
+const char *md_number_at_most(char text[MD_NUMBER_BYTES], double value) { return write_limit(text, value, -1); }
+const char *md_number_at_least(char text[MD_NUMBER_BYTES], double value) { return write_limit(text, value, 1); }
 
 MdBytes md_bytes(uint64_t bytes) {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};

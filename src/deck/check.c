@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "deck/reader.h"
 
 /* An option that has an effect only while another has one of some values. To give it without effect is an error, as nothing
@@ -258,13 +259,20 @@ static void check_relaxation(const MdDeck *deck, MdErrors *errors) {
     if (deck->doubtful[MD_OPTION_ensemble_thermostat] || deck->doubtful[option] ||
         deck->doubtful[MD_OPTION_run_timestep])
         return;
-    if (!(RELAXING >> c->ensemble_thermostat & 1) || md_config_relaxation(c) >= 2 * c->run_timestep) return;
-    char *found = md_deck_value_text(deck, option);
+    const double most = 0.25 / c->run_timestep, least = 2 * c->run_timestep; /* friction = 1 / (2 relaxation) */
+    const bool is_long = by_friction ? c->ensemble_friction <= most : md_config_relaxation(c) >= least;
+    if (!((RELAXING & ~CHAINS) >> c->ensemble_thermostat & 1) || is_long) return;
+    char *found = md_deck_value_text(deck, option), limit[MD_NUMBER_BYTES];
     md_fail(errors, MD_ERROR_INPUT,
-            "%s: %s: read %s; allowed: %s %.6g, so that the kinetic energy relaxes in two time steps or more",
+            "%s: %s: read %s; allowed: %s %s, so that the kinetic energy relaxes in two time steps or more",
             md_deck_origin(deck, option), md_option_name(option), found, by_friction ? "up to" : "from",
-            by_friction ? 0.25 / c->run_timestep : 2 * c->run_timestep);
+            by_friction ? md_number_at_most(limit, most) : md_number_at_least(limit, least));
     free(found);
+}
+
+static bool is_ramp(const MdConfig *config) {
+    const MdRealList *target = &config->ensemble_target;
+    return target->n == 2 && target->values[0] != target->values[1];
 }
 
 /* An analysis with windows needs two samples at least. */
@@ -282,23 +290,62 @@ static void check_windows(const MdDeck *deck, int every, int64_t steps, MdErrors
         md_deck_origin(deck, MD_OPTION_run_steps));
 }
 
+/* Whether the chain's oscillation is slow beside so many steps, over which it is advanced at once. */
+static bool chain_is_slow(const MdConfig *c, int64_t every) {
+    return md_config_relaxation(c) >= 4 * ((double)every * c->run_timestep);
+}
+
+static void refuse_chain_time(const MdDeck *deck, MdErrors *errors) {
+    char *found = md_deck_value_text(deck, MD_OPTION_ensemble_relaxation), limit[MD_NUMBER_BYTES];
+    md_fail(errors, MD_ERROR_INPUT,
+            "%s: ensemble.relaxation: read %s; allowed with this thermostat: from %s, four time steps, over which its "
+            "chain is advanced at once",
+            md_deck_origin(deck, MD_OPTION_ensemble_relaxation), found,
+            md_number_at_least(limit, 4 * deck->config.run_timestep));
+    free(found);
+}
+
+static void refuse_every(const MdDeck *deck, MdErrors *errors) {
+    const MdConfig *c = &deck->config;
+    const double time = md_config_relaxation(c);
+    int64_t most = (int64_t)floor(time / 4 / c->run_timestep) + 1;
+    while (!chain_is_slow(c, most)) most--;
+    char apart[MD_NUMBER_BYTES], found[MD_NUMBER_BYTES];
+    md_fail(errors, MD_ERROR_INPUT,
+            "%s: ensemble.every: read %lld, a time of %s, but the relaxation time is %s (%s); allowed: up to a "
+            "quarter of it, %lld",
+            md_deck_origin(deck, MD_OPTION_ensemble_every), (long long)c->ensemble_every,
+            md_number_at_least(apart, (double)c->ensemble_every * c->run_timestep), md_number_at_most(found, time),
+            md_deck_origin(deck, MD_OPTION_ensemble_relaxation), (long long)most);
+}
+
 /* A chain is advanced from action to action: its oscillation must be slow beside that. */
 static void check_chain(const MdDeck *deck, MdErrors *errors) {
     const MdConfig *c = &deck->config;
-    const double time = md_config_relaxation(c), apart = (double)c->ensemble_every * c->run_timestep;
     if (deck->doubtful[MD_OPTION_ensemble_thermostat] || deck->doubtful[MD_OPTION_ensemble_relaxation] ||
         deck->doubtful[MD_OPTION_ensemble_every] || deck->doubtful[MD_OPTION_run_timestep])
         return;
     if (!(CHAINS >> c->ensemble_thermostat & 1)) return;
-    if (time < 4 * apart)
-        md_fail(errors, MD_ERROR_INPUT,
-                "%s: ensemble.every: read %lld, a time of %.6g, but the relaxation time is %.6g (%s); allowed: up to a "
-                "quarter of it, %lld",
-                md_deck_origin(deck, MD_OPTION_ensemble_every), (long long)c->ensemble_every, apart, time,
-                md_deck_origin(deck, MD_OPTION_ensemble_relaxation), (long long)fmax(1, floor(time / 4 / c->run_timestep)));
-    if (fmin(c->ensemble_target.values[0], c->ensemble_target.values[c->ensemble_target.n - 1]) <= 0 && !deck->doubtful[MD_OPTION_ensemble_target])
+    if (!chain_is_slow(c, 1))
+        refuse_chain_time(deck, errors);
+    else if (!chain_is_slow(c, c->ensemble_every))
+        refuse_every(deck, errors);
+    if (c->ensemble_target.values[0] <= 0 && !is_ramp(c) && !deck->doubtful[MD_OPTION_ensemble_target])
         md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read 0; the masses of a chain need a temperature above 0",
                 md_deck_origin(deck, MD_OPTION_ensemble_target));
+}
+
+/* A ramp from 0 begins with nothing to scale, and one to 0 ends in velocities that are rounding alone. */
+static void refuse_ramp(const MdDeck *deck, MdErrors *errors) {
+    char *found = md_deck_value_text(deck, MD_OPTION_ensemble_target);
+    const double *target = deck->config.ensemble_target.values, other = 1e-3 * fmax(target[0], target[1]);
+    const bool is_to = target[1] <= 0;
+    md_fail(errors, MD_ERROR_INPUT,
+            "%s: ensemble.target: read %s: a ramp %s 0; allowed: two temperatures above 0, for example %g %g; one "
+            "temperature may be 0 if it is no ramp",
+            md_deck_origin(deck, MD_OPTION_ensemble_target), found, is_to ? "to" : "from", is_to ? target[0] : other,
+            is_to ? other : target[1]);
+    free(found);
 }
 
 static void check_target(const MdDeck *deck, MdErrors *errors) {
@@ -307,6 +354,9 @@ static void check_target(const MdDeck *deck, MdErrors *errors) {
     if (target->n > 2)
         md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read %d values; allowed: one, or two for a ramp",
                 md_deck_origin(deck, MD_OPTION_ensemble_target), target->n);
+    else if (BATHS >> deck->config.ensemble_thermostat & 1 && is_ramp(&deck->config) &&
+             fmin(target->values[0], target->values[1]) <= 0)
+        refuse_ramp(deck, errors);
 }
 
 /* There is a sample. */

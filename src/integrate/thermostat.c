@@ -3,6 +3,7 @@
 #include <float.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "system/random.h"
 #include "system/velocity.h"
 
@@ -57,13 +58,14 @@ MdStatus md_thermostat_check(const MdThermostat *thermostat, double kinetic, int
     const double wanted = fmax(energy_at(thermostat, first), energy_at(thermostat, last));
     if (wanted == 0 || is_motion(thermostat, kinetic, wanted)) return MD_OK;
     const double shown = 2 / thermostat->degrees * md_config_factor(md_deck_config(deck), MD_TEMPERATURE);
+    char most[MD_NUMBER_BYTES];
     if (kinetic > 0)
         return md_fail(
             errors, MD_ERROR_INPUT,
             "%s: ensemble.target: read %g, but the temperature is %g at step %lld: too little to scale; allowed: up to "
-            "%.3g",
+            "%s",
             md_deck_origin(deck, MD_OPTION_ensemble_target), shown * wanted, shown * kinetic, (long long)step,
-            shown * kinetic / (thermostat->noise * thermostat->noise));
+            md_number_at_most(most, shown * kinetic / (thermostat->noise * thermostat->noise)));
     return md_fail(errors, MD_ERROR_INPUT,
                    "%s: ensemble.thermostat: nothing to scale: all atoms are at rest at step %lld; start with a "
                    "system.temperature above 0",

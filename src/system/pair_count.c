@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/number.h"
 #include "deck/units.h"
 
 static double range_of(const MdConfig *config, const MdPotential *potential) {
@@ -45,12 +46,13 @@ static MdStatus check_range(const MdDeck *deck, const MdSystemPlan *plan, MdErro
     const double range = range_of(c, &plan->potential), cutoff = plan->potential.cutoff_max;
     const char *origin = md_deck_origin(deck, MD_OPTION_analysis_rdf_max), *unit = md_config_unit(c, MD_LENGTH);
     double half = INFINITY;
+    char most[MD_NUMBER_BYTES];
     for (int a = 0; a < plan->box.dimension; a++) half = fmin(half, plan->box.length[a] / 2);
     if (range > half)
         return md_fail(errors, MD_ERROR_INPUT,
                        "%s: analysis.rdf_max: %g %s is more than half of the shortest edge of the box; allowed: up to "
-                       "%.10g, or auto, the largest cutoff (%g)",
-                       origin, range, unit, half, cutoff);
+                       "%s, or auto, the largest cutoff (%g)",
+                       origin, range, unit, md_number_at_most(most, half), cutoff);
     if (range > cutoff && md_comm_size(plan->comm) > 1)
         return md_fail(
             errors, MD_ERROR_INPUT,

@@ -131,8 +131,8 @@ def test_thermostat(checks, folder):
         checks.that(done.code == code and ("to scale" in done.stderr) == (code == 2),
                     f"velocities {velocity}: exit code {done.code}: {done.last_lines()}")
     runs = [({"target": "0"}, 0, "at rest, none wanted"), ({"every": 50}, 0, "never due"),
-            ({"target": "0 1"}, 1, "a ramp from 0"), ({"target": "0"}, 1, "to rest"), ({"target": "1 0"}, 1, "a ramp to 0"),
-            ({"target": "1"}, 1e-6, "from a cold start")]
+            ({"target": "0.01 1"}, 1, "a ramp from the cold"), ({"target": "0"}, 1, "to rest"), ({"target": "0 0"}, 1, "to rest by two words"),
+            ({"target": "1 1e-9"}, 1, "a ramp to the cold"), ({"target": "1"}, 1e-6, "from a cold start")]
     for change, temperature, name in runs:
         for precision in ("double", "mixed", "single"):
             words = deck(folder, ensemble={**rescale, **change}, system={"temperature": temperature},
@@ -143,6 +143,22 @@ def test_thermostat(checks, folder):
             wanted = 0 if temperature == 0 else float(change.get("target", "1").split()[-1])
             found = restart_file.temperature(done.path("restart"))  # the thermo row is of before it acts
             checks.that(abs(found - wanted) < 1e-6, f"{name}, {precision}: T = {found}")
+
+
+def test_ramp(checks, folder):
+    """A ramp from 0 or to 0 is refused with each thermostat, with two temperatures that work."""
+    for bath in ("rescale", "csvr", "nose-hoover", "langevin"):
+        for target, said, instead in (("1 0", "a ramp to 0", "1 0.001"), ("0 2", "a ramp from 0", "0.002 2"), ("0.5 0", "a ramp to 0", "0.5 0.0005")):
+            name = deck(folder, ensemble={"thermostat": bath, "target": target}, system={"temperature": 1}, run={"steps": 20})
+            line = 1 + next(k for k, text in enumerate((program.Path(folder) / name).read_text().splitlines()) if text.startswith("target"))
+            for words in ([], ["--check"]):
+                done = program.run(*words, name, folder=folder)
+                checks.that(done.code == 2 and f"{name}:{line}: ensemble.target: read {target}: {said}; allowed: two temperatures above 0, for example {instead};" in done.stderr and
+                            done.stderr.count("error:") == 1, f"{bath}, {target}: {done.code} {done.stderr}")
+            done = program.run(name, f"ensemble.target={instead}", folder=folder)
+            checks.that(done.code == 0, f"{bath}, {instead}: {done.last_lines()}")
+    done = program.run(deck(folder, system={"temperature": 1}), "ensemble.target=1 0", folder=folder)  # no thermostat
+    checks.that(done.code == 2 and "ensemble.target: has no effect" in done.stderr and "ramp" not in done.stderr, f"{done.code} {done.stderr}")
 
 
 def test_momentum_of_thermostat(checks, folder):
@@ -173,7 +189,7 @@ def test_small_cutoffs(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_cold_lattices, test_short_runs, test_short_resumed, test_energy_limit, test_momentum_limit, test_thermostat, test_momentum_of_thermostat, test_small_cutoffs)
+    checks.run(test_cold_lattices, test_short_runs, test_short_resumed, test_energy_limit, test_momentum_limit, test_thermostat, test_ramp, test_momentum_of_thermostat, test_small_cutoffs)
     checks.finish()
 
 

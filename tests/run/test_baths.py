@@ -4,6 +4,7 @@ That of langevin from rest, for unlike masses and in two dimensions.
 MDMINI_TEST_BACKENDS: the first one runs."""
 import csv
 import os
+import re
 from pathlib import Path
 
 import h5py
@@ -263,6 +264,38 @@ def test_extremes(checks, folder):
         checks.that(heat > 1e-2 if float(relaxation) < 1 else heat < 1e-3, f"{bath}, {relaxation}: {heat}")
 
 
+def allowed(done, option, side):
+    """The limit in the message about an option."""
+    found = re.search(rf"{re.escape(option)}: .*; allowed.*: {side} (?:a quarter of it, )?([0-9.e+-]+)", done.stderr)
+    return found[1].rstrip(".") if found else None
+
+
+def test_limits(checks, folder):
+    """The limit that a message names is accepted, whatever the digits of the time step."""
+    for bath, option, value, side in (("csvr", "relaxation", "1e-5", "from"), ("langevin", "friction", "1e5", "up to"), ("langevin", "relaxation", "1e-5", "from"),
+                                           ("nose-hoover", "relaxation", "1e-5", "from"), ("nose-hoover", "every", "1000", "up to")):
+        for timestep in ("0.003", "0.0012345678", "0.001999999999", "0.00070000001", "0.0049999951"):
+            words = [deck(folder, "b", bath, run={"steps": 2000}), f"run.timestep={timestep}", "ensemble.relaxation=auto", "run.steps=8"]
+            first = ["ensemble.every=1"] if (bath, option) == ("nose-hoover", "relaxation") else []
+            done = program.run(*words, *first, f"ensemble.{option}={value}", folder=folder)
+            limit = allowed(done, f"ensemble.{option}", side)
+            if not checks.that(done.code == 2 and limit, f"{bath}, {option} = {value}: {done.code} {done.stderr}"):
+                continue
+            done = program.run(*words, *first, f"ensemble.{option}={limit}", folder=folder)
+            checks.that(done.code == 0, f"{bath}, time step {timestep}: the allowed {option} = {limit}: {done.last_lines()}")
+            beyond = float(limit) * (1 - 1e-4 if side == "from" else 1 + 1e-4) if option != "every" else int(limit) + 1
+            done = program.run(*words, *first, f"ensemble.{option}={beyond!r}", folder=folder)
+            checks.that(done.code == 2, f"{bath}, time step {timestep}: {option} = {beyond}, beyond the limit: {done.code}")
+    done = program.run(deck(folder, "b", "rescale", run={"steps": 10}), "system.temperature=1.2345e-8", "ensemble.target=1e6", "run.precision=mixed", folder=folder)
+    limit = allowed(done, "ensemble.target", "up to")
+    done = program.run(deck(folder, "b", "rescale", run={"steps": 2}), "system.temperature=1.2345e-8", f"ensemble.target={limit}", "run.precision=mixed", folder=folder)
+    checks.that(done.code == 0, f"the allowed target {limit}: {done.code} {done.last_lines()}")
+    done = program.run(deck(folder, "b", "rescale", run={"steps": 10}), "analysis.rdf_every=5", "analysis.rdf_max=50", folder=folder)
+    limit = allowed(done, "analysis.rdf_max", "up to")
+    done = program.run(deck(folder, "b", "rescale", run={"steps": 10}), "analysis.rdf_every=5", f"analysis.rdf_max={limit}", folder=folder)
+    checks.that(done.code == 0, f"the allowed rdf_max {limit}: {done.code} {done.last_lines()}")
+
+
 def test_refusals(checks, folder):
     for words, said in ((["ensemble.relaxation=0"], 'command line: ensemble.relaxation: read "0"; allowed: a number above 0'),
                         (["ensemble.relaxation=-1"], 'command line: ensemble.relaxation: read "-1"; allowed: a number above 0'),
@@ -284,5 +317,5 @@ def test_refusals(checks, folder):
 if __name__ == "__main__":
     checks = program.Checks()
     checks.run(test_ensembles, test_seeds, test_langevin_seeds, test_chain, test_from_rest, test_long_step, test_flat, test_diffusion, test_time_steps, test_numbers, test_single_numbers, test_ways,
-               test_extremes, test_refusals)
+               test_extremes, test_limits, test_refusals)
     checks.finish()
