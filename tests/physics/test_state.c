@@ -45,7 +45,7 @@ static void check_cut(const WalkRun *first, const MdSystem *system, int64_t cut,
     MdStatistics before, statistics[2];
     if (!walk_prepare(first) || !walk_steps(first, 1, cut) || !store_save(&middle, first, cut)) return;
     first->ops->statistics(first->context, &before);
-    bool ok = walk_create(&second, first->ops, &first->config, system) && store_load(&middle, &second, system);
+    bool ok = walk_create(&second, first->ops, &first->asked, system) && store_load(&middle, &second, system);
     if (ok) check_same_rows(first, &second);
     ok = ok && walk_steps(first, cut + 1, N_AFTER) && walk_steps(&second, cut + 1, N_AFTER);
     if (ok && store_save(&end, first, cut + N_AFTER) && store_save(&end_of_second, &second, cut + N_AFTER)) {
@@ -68,7 +68,7 @@ static void check_untouched(const WalkRun *looked_at, const MdSystem *system) {
     WalkRun alone;
     Store ends[2];
     const int64_t n = 2 * EVERY + 3;
-    if (!walk_create(&alone, looked_at->ops, &looked_at->config, system)) return;
+    if (!walk_create(&alone, looked_at->ops, &looked_at->asked, system)) return;
     bool ok = walk_prepare(looked_at) && walk_prepare(&alone) && walk_steps(&alone, 1, n);
     for (int64_t step = 1; ok && step <= n; step++) {
         Store store;

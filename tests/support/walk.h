@@ -54,6 +54,7 @@ typedef struct WalkRun {
     const MdBackendOps *ops;
     void *context;
     MdConfig config; /* as resolved */
+    MdConfig asked;
     MdErrors *errors;
 } WalkRun;
 
@@ -73,7 +74,7 @@ bool walk_has_rows(const WalkRun *run);
 /* Checks a status and prints the messages when it is not MD_OK. */
 bool walk_ok(const WalkRun *run, MdStatus status);
 
-/* List and forces (with energy) of the state as created. */
+/* List and forces (with energy) of the state as created. False without a failed check: the bricks that were asked for are too large. */
 bool walk_prepare(const WalkRun *run);
 /* Steps first .. first + n - 1 (the first of a run is 1), with energy at the last. */
 bool walk_steps(const WalkRun *run, int64_t first, int64_t n);
