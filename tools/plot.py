@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Pictures of a run: tools/plot.py NAME.h5 [-o PREFIX] [--format png,svg]
 
-Of a run without frames tools/plot.py NAME.json makes those of these that need none: thermo, viscosity, msd, vacf and rdf.
+Of a run without frames tools/plot.py NAME.json makes those of these that need none: thermo, viscosity, msd, vacf and rdf. Heads of tables
+have the units, `time (ps)`.
 
   PREFIX-thermo.png     temperature, energies and pressure against time; from NAME.json where it stands beside NAME.h5,
                         else from the observables stored with the frames
@@ -22,6 +23,8 @@ Of a run without frames tools/plot.py NAME.json makes those of these that need n
                         diffusion coefficient
   PREFIX-msd.csv        their numbers: time, msd (or vacf), its error, and the diffusion coefficient up to there (of displacements by the
   PREFIX-vacf.csv       local slope); if there are several types the same for each
+  PREFIX-coefficients.csv  viscosity and diffusion coefficients, in words: quantity, by which method, of which atoms, value, error, unit,
+                        remark (langevin makes other coefficients than the fluid has)
   PREFIX-rdf.png        with analysis.rdf_every: g(r) of all samples of the run, with its error by blocks, also of pairs of types;
                         PREFIX-rdf.csv has r, g and its errors
 
@@ -34,6 +37,7 @@ of this inner part.
 Needs numpy, h5py and matplotlib (Debian: python3-numpy python3-h5py python3-matplotlib).
 """
 import argparse
+import csv
 import json
 import os
 import sys
@@ -43,33 +47,20 @@ from interpreter import need, run
 need(__name__, ("numpy", "h5py", "matplotlib"))
 import matplotlib
 import numpy as np
-from diffusion import find_curves, load_report, read_table
+from curves import RESULT, TENSOR, draw_curves, draw_rdf, draw_thermo
+from diffusion import find_curves, load_report
 from drawing import BLACK, BLUE, COLUMN, FORMATS, PAGE, VERMILION, plt, save, use_style
 from kinds import kind_of, wrong_file
+from labels import LABELS, with_units
 from matplotlib.collections import LineCollection
+from stationary import part_of_mean
 from structure import MAX_PAIRS, RadialDistribution, hexatic_order, longest_distance, nearest_image, steinhardt_order
 from trajectory import NOT_OURS, attribute, open_trajectory, part, texts
 from scripts import Parser, guess, one_of  # found by trajectory
-from viscosity import FACTORS, Viscosity, traceless
 
 ALL = "particles/all/"
-TENSOR = tuple(f"pressure_{axes}" for axes in ("xx", "yy", "zz", "xy", "xz", "yz"))
 THERMO = ("temperature", "pressure", "potential_energy", "kinetic_energy", "total_energy", "conserved_energy")
 SLAB = 1.2  # sigma: how thick what is drawn of three dimensions is
-LABELS = {  # of axes; t: of a frame, with its time; D: the dimension
-    "lj": {"temperature": r"temperature  $k_\mathrm{B}T/\varepsilon$", "potential_energy": r"potential energy  $U/N\varepsilon$",
-           "total_energy": r"total energy  $E/N\varepsilon$", "drift": "conserved energy: drift",
-           "pressure2": r"pressure  $P\sigma^2/\varepsilon$", "pressure3": r"pressure  $P\sigma^3/\varepsilon$", "time": r"time  $t/\tau$",
-           "speed": r"speed  $v\tau/\sigma$", "x": r"$x/\sigma$", "y": r"$y/\sigma$", "z": r"$z/\sigma$",
-           "r": r"distance  $r/\sigma$", "viscosity2": r"$\eta\,\sigma/\sqrt{m\varepsilon}$",
-           "viscosity3": r"$\eta\,\sigma^2/\sqrt{m\varepsilon}$", "msd": r"mean square displacement  $\Delta r^2/\sigma^2$",
-           "diffusion": r"$D\,\tau/\sigma^2$", "t": r"$t = {:g}\,\tau$", "of_table": ""},
-    "metal": {"temperature": r"temperature  $T$ (K)", "potential_energy": r"potential energy  $U/N$ (eV)",
-              "total_energy": r"total energy  $E/N$ (eV)", "drift": "conserved energy: drift (eV)",
-              "pressure2": r"pressure  $P$ (eV/Å$^2$)", "pressure3": r"pressure  $P$ (bar)", "time": r"time  $t$ (ps)",
-              "speed": r"speed  $v$ (Å/ps)", "x": r"$x$ (Å)", "y": r"$y$ (Å)", "z": r"$z$ (Å)", "r": r"distance  $r$ (Å)",
-              "viscosity2": r"$\eta$ (eV ps/Å$^2$)", "viscosity3": r"$\eta$ (mPa s)",
-              "msd": r"mean square displacement  $\Delta r^2$ (Å$^2$)", "diffusion": r"$D$ (Å$^2$/ps)", "t": r"$t = {:g}$ ps", "of_table": " (angstrom)"}}
 MAX_FRAMES = 100  # that the mean of g(r) is over
 MAX_CIRCLES = 5_000  # that are circles in an SVG: more are a bitmap in it, or no viewer is quick with the file
 
@@ -204,138 +195,6 @@ def read_neighbors(path, n_atoms):
 # --- the pictures -----------------------------------------------------------------------------------------------------
 
 
-def plot_thermo(thermo, dimension, labels):
-    # What is conserved differs from the total energy by what a shift of the potential cuts off, and by heat: its drift is seen
-    # as the change since the beginning only.
-    kept = thermo["conserved_energy"]
-    known = kept[np.isfinite(kept)]
-    panels = [(labels["temperature"], thermo["temperature"], BLUE),
-              (labels["potential_energy"], thermo["potential_energy"], BLUE),
-              (labels["total_energy"], thermo["total_energy"], BLUE),
-              (labels["drift"], kept - known[0] if len(known) else kept, VERMILION),
-              (labels[f"pressure{dimension}"], thermo["pressure"], BLUE)]
-    panels = [panel for panel in panels if np.isfinite(panel[1]).any()]  # an open box has no pressure
-    figure, axes = plt.subplots(len(panels), 1, sharex=True, figsize=(COLUMN, 1.45 * len(panels) + 0.2), constrained_layout=True,
-                                squeeze=False)
-    marker = "o" if len(thermo["time"]) < 30 else ""
-    for axis, (label, values, color) in zip(axes[:, 0], panels):
-        axis.plot(thermo["time"], values, color=color, marker=marker, markersize=2.5)
-        axis.set_ylabel(label)
-        axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-3, 5))
-    figure.align_ylabels()
-    axes[-1, 0].set_xlabel(labels["time"])
-    axes[-1, 0].set_xlim(thermo["time"][0], max(thermo["time"][-1], thermo["time"][0] + 1e-9))
-    return figure
-
-
-def find_viscosity(thermo, style, dimension, volume, first_step):
-    """(Viscosity, the part of the run in words); ValueError: why there is none."""
-    if not np.isfinite(volume):
-        raise ValueError("an open box has no pressure")
-    chosen, words = part_of_mean(thermo["step"], thermo, first_step)
-    steps, times = thermo["step"][chosen], thermo["time"][chosen]
-    apart = np.flatnonzero(np.diff(steps) != steps[min(1, len(steps) - 1)] - steps[0])  # the last step may be out of turn
-    rows = slice(0, apart[0] + 1 if len(apart) else len(steps))
-    parts = [(weight, values[chosen][rows]) for weight, values in traceless(thermo, dimension)]
-    if not all(np.isfinite(values).all() for _, values in parts):
-        raise ValueError("rows without the pressure tensor are among those of the mean (--from STEP)")
-    interval = (times[1] - times[0]) if len(times) > 1 else 0
-    return Viscosity(parts, dimension, volume, thermo["temperature"][chosen][rows].mean(), interval, FACTORS[style][dimension]), words
-
-
-def plot_viscosity(found, words, dimension, labels):
-    figure, axes = plt.subplots(2, 1, sharex=True, figsize=(COLUMN, 3.6), constrained_layout=True)
-    shown = len(found.time) if found.end is None else min(len(found.time), max(3 * found.end, 10))
-    for axis, values, errors, label in zip(axes, (found.product / found.product[0], found.viscosity),
-                                           (found.product_error / found.product[0], found.viscosity_error),
-                                           ("stress correlation  $C(t)/C(0)$", "viscosity  " + labels[f"viscosity{dimension}"])):
-        axis.fill_between(found.time[:shown], (values - errors)[:shown], (values + errors)[:shown], color=BLUE, alpha=0.3, linewidth=0)
-        axis.plot(found.time[:shown], values[:shown], color=BLUE)
-        axis.axhline(0, color="0.6", linewidth=0.8, zorder=0)
-        axis.set_ylabel(label)
-        if found.end is not None:
-            axis.axvline(found.time[found.end], color=VERMILION, linestyle="--", linewidth=0.8)
-    value = "the correlation has not sunk to its error: a longer run" if found.end is None else \
-        rf"$\eta$ = {found.viscosity[found.end]:.4g} $\pm$ {found.viscosity_error[found.end]:.2g} at {labels['t'].format(found.time[found.end])}"
-    axes[0].set_title(f"{value}\n{words}")
-    axes[-1].set_xlabel(labels["time"])
-    axes[-1].set_xlim(0, found.time[shown - 1])
-    return figure
-
-
-def name_coefficient(curves, k):
-    mean, error = curves.coefficients[k]
-    return f"$D$ = {mean:.4g}" + (rf" $\pm$ {error:.2g}" if np.isfinite(error) else "") + (f" {curves.kinds[k]}" if k else "")
-
-
-def plot_band(axis, time, values, errors, k):
-    color = (BLUE, VERMILION, BLACK)[k % 3]
-    axis.fill_between(time, values - errors, values + errors, color=color, alpha=0.3, linewidth=0)
-    axis.plot(time, values, color=color, linestyle=("-", "--", ":")[k // 3 % 3])
-
-
-def plot_displacement(curves, labels):
-    figure, axis = plt.subplots(figsize=(COLUMN, 2.8), constrained_layout=True)
-    later = curves.time[curves.half:]
-    for k in range(len(curves.kinds)):
-        plot_band(axis, curves.time[1:], curves.value[1:, k], curves.error[1:, k], k)
-        line = 2 * curves.dimension * curves.coefficients[k][0] * (later - later.mean()) + curves.value[curves.half:, k].mean()
-        axis.plot(later, line, color="0.4", linestyle="--", linewidth=1, label=name_coefficient(curves, k))
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-    axis.set_xlabel(labels["time"])
-    axis.set_ylabel(labels["msd"])
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1))
-    return figure
-
-
-def plot_velocities(curves, labels):
-    figure, axes = plt.subplots(2, 1, sharex=True, figsize=(COLUMN, 3.6), constrained_layout=True)
-    for k in range(len(curves.kinds)):
-        plot_band(axes[0], curves.time, curves.value[:, k] / curves.value[0, k], curves.error[:, k] / curves.value[0, k], k)
-        plot_band(axes[1], curves.time, curves.running(k), 0 * curves.time, k)
-    axes[0].set_title("\n".join(name_coefficient(curves, k) for k in range(len(curves.kinds))))
-    axes[0].set_ylabel(r"$\langle v(0)\,v(t)\rangle / \langle v^2\rangle$")
-    axes[1].set_ylabel(labels["diffusion"])
-    axes[0].axhline(0, color="0.6", linewidth=0.8, zorder=0)
-    axes[-1].set_xlabel(labels["time"])
-    axes[-1].set_xlim(0, curves.time[-1])
-    return figure
-
-
-def draw_curves(all_curves, labels):
-    """As draw_all: of the analysis of the run."""
-    for curves in all_curves:
-        yield curves.name, (plot_displacement if curves.name == "msd" else plot_velocities)(curves, labels), curves.columns
-
-
-def draw_rdf(base, labels):
-    """As draw_all: g(r) as the run has sampled it, if it has."""
-    path = base + ".rdf.csv"
-    if not os.path.exists(path):
-        return
-    try:
-        kinds, r, g, error = read_table(path, "g", "r")
-    except (ValueError, IndexError, OSError) as problem:
-        raise ValueError(f"{path}: cannot be read ({type(problem).__name__}: {problem})") from problem
-    figure, axis = plt.subplots(figsize=(COLUMN, 2.8), constrained_layout=True)
-    for k, kind in enumerate(kinds):
-        plot_band(axis, r, g[:, k], error[:, k], k)
-        axis.lines[-1].set_label(kind.replace("of ", "") or "all atoms")
-    axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
-    axis.set_xlabel(labels["r"])
-    axis.set_ylabel(r"radial distribution function  $g(r)$")
-    axis.set_xlim(0, r[-1] + r[0])
-    axis.set_ylim(bottom=0)
-    if len(kinds) > 1:
-        axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
-    columns = {"r" + labels["of_table"]: r}
-    for k, kind in enumerate(kinds):
-        end = kind.replace("of types ", "_").replace(" ", "_")
-        columns.update({"g" + end: g[:, k], f"g{end}_error": error[:, k]})
-    yield "rdf", figure, columns
-
-
 def draw_particles(figure, axis, frame, chosen, color, low, high, **how):
     """Circles of diameter 0.9 sigma; where these are tiny, so large that they touch, or the colours drown in white."""
     axis.set_aspect("equal")
@@ -420,41 +279,6 @@ def plot_snapshots(frames, color):
     return figure
 
 
-def drifts(thermo, first_step):
-    """Whether temperature or potential energy have a trend from a step on: along a straight line they change by more than twice what they
-    scatter about it, and by four standard errors."""
-    later = thermo["step"] >= first_step
-    for key in ("temperature", "potential_energy"):
-        x, y = thermo["step"][later], thermo[key][later]
-        x, y = x[np.isfinite(y)], y[np.isfinite(y)]
-        if len(x) < 4 or x[-1] == x[0]:
-            continue  # too few to tell
-        slope, start = np.polyfit(x, y, 1)
-        scatter = np.sqrt(np.sum((y - slope * x - start) ** 2) / (len(x) - 2))
-        if abs(slope) * (x[-1] - x[0]) > max(2, 4 * np.sqrt(12 / len(x))) * scatter + 1e-9 * np.abs(y).max():
-            return True
-    return False
-
-
-def part_of_mean(steps, thermo, first_step):
-    """(indices of the frames, or rows, that a mean is over; in words, which part of the run they are). Without a first step: of the last
-    half, quarter or eighth of the run, the longest in which the thermo table does not drift; of none where it drifts to the end. steps:
-    of all frames."""
-    if first_step is not None:
-        chosen, words = np.flatnonzero(steps >= first_step), f"from step {first_step:,.0f} on, as asked"
-        if len(chosen) == 0:
-            raise ValueError(f"--from {first_step:g}: the last frame is of step {steps[-1]}")
-    else:
-        for share, name in ((2, "half"), (4, "quarter"), (8, "eighth")):
-            begin = steps[-1] - (steps[-1] - steps[0]) / share
-            chosen, words = np.flatnonzero(steps >= begin), f"the last {name} of the run"
-            if not drifts(thermo, begin):
-                break
-        else:
-            return np.array([len(steps) - 1]), "no mean: temperature or energy drift to the end (--from STEP)"
-    return chosen, words
-
-
 def frames_of_mean(steps, thermo, first_step):
     """The same with at most MAX_FRAMES frames, spread evenly."""
     chosen, words = part_of_mean(steps, thermo, first_step)
@@ -478,9 +302,10 @@ def average_distribution(file, ends, steps, chosen, words):
     return mean, span + (words if len(chosen) > 1 or words.startswith("no mean") else "one frame is left: no mean")
 
 
-def distribution_table(mean, ends, unit):
-    """Columns of NAME-gr.csv. ends: g(r) of the first and of the last frame; unit: of distances, for the head."""
-    return {"r" + unit: mean.r, "g": mean.g, "r_outer" + unit: mean.edges[1:], "neighbors": mean.neighbors, "g_first": ends[0].g, "g_last": ends[-1].g}
+def distribution_table(mean, ends, style):
+    """Columns of NAME-gr.csv. ends: g(r) of the first and of the last frame; style: of the units."""
+    columns = {"r": mean.r, "g": mean.g, "r_outer": mean.edges[1:], "neighbors": mean.neighbors, "g_first": ends[0].g, "g_last": ends[-1].g}
+    return with_units(columns, style, {"r": "length"})
 
 
 def plot_distribution(frames, ends, mean, label):
@@ -535,19 +360,6 @@ def plot_neighbors(frame, pairs):
     return figure
 
 
-def draw_thermo(thermo, style, dimension, volume, first_step):
-    """As draw_all: what needs no frames."""
-    yield "thermo", plot_thermo(thermo, dimension, LABELS[style]), None
-    if TENSOR[0] not in thermo:
-        return
-    try:
-        found, words = find_viscosity(thermo, style, dimension, volume, first_step)
-    except ValueError as why:
-        print(f"plot.py: no viscosity: {why}", file=sys.stderr)
-        return
-    yield "viscosity", plot_viscosity(found, words, dimension, LABELS[style]), found.columns
-
-
 def draw_report(arguments):
     """As draw_all, of the report of a run without frames."""
     if kind_of(arguments.trajectory) != "report":
@@ -557,17 +369,17 @@ def draw_report(arguments):
     thermo = read_report(arguments.trajectory)
     if not thermo:
         raise ValueError("holds no thermo table")
-    volume = report.get("volume")
-    yield from draw_thermo(thermo, report["unit_style"], int(report["options"]["system.dimension"]["value"]),
-                           np.nan if volume is None else volume, arguments.first_step)
-    dimension = int(report["options"]["system.dimension"]["value"])
-    base, labels = os.path.splitext(arguments.trajectory)[0], LABELS[report["unit_style"]]
-    yield from draw_curves(find_curves(base, dimension, None, report), labels)
-    yield from draw_rdf(base, labels)
+    volume, style, results = report.get("volume"), report["unit_style"], []
+    dimension, base = int(report["options"]["system.dimension"]["value"]), os.path.splitext(arguments.trajectory)[0]
+    yield from draw_thermo(thermo, style, dimension, np.nan if volume is None else volume, arguments.first_step, report, results)
+    yield from draw_curves(find_curves(base, dimension, None, report), style, report, results)
+    yield "coefficients", None, results
+    yield from draw_rdf(base, style)
 
 
 def draw_all(arguments):
-    """Yields the kind of each picture that was asked for, its figure, and the columns of numbers that are kept beside it, or None."""
+    """Yields the kind of each picture that was asked for, its figure, and the columns of numbers that are kept beside it, or None. Of
+    coefficients no figure, but rows."""
     if arguments.trajectory.endswith(".json"):
         yield from draw_report(arguments)
         return
@@ -584,10 +396,12 @@ def draw_all(arguments):
         if arguments.neighbors and frames[0].dimension != 2:
             raise ValueError("--neighbors draws two-dimensional systems only")
         volume = np.prod(frames[0].length) if frames[0].periodic.all() else np.nan
-        yield from draw_thermo(thermo, frames[0].style, frames[0].dimension, volume, arguments.first_step)
-        base = os.path.splitext(arguments.trajectory)[0]
-        yield from draw_curves(find_curves(base, frames[0].dimension, file, load_report(base)), frames[0].labels)
-        yield from draw_rdf(base, frames[0].labels)
+        base, style, results = os.path.splitext(arguments.trajectory)[0], frames[0].style, []
+        report = load_report(base)
+        yield from draw_thermo(thermo, style, frames[0].dimension, volume, arguments.first_step, report, results)
+        yield from draw_curves(find_curves(base, frames[0].dimension, file, report), style, report, results)
+        yield "coefficients", None, results
+        yield from draw_rdf(base, style)
         yield "snapshots", plot_snapshots(frames, arguments.color), None
         if arguments.neighbors:
             yield "neighbors", plot_neighbors(frames[0], read_neighbors(arguments.neighbors, len(frames[0].position))), None
@@ -595,12 +409,21 @@ def draw_all(arguments):
         ends = [frames[0], frames[-1]] if len(frames) > 1 else frames
         radial = [empty_distribution(ends).add(frame) for frame in ends]
         mean, label = average_distribution(file, ends, steps, chosen, words)
-        yield "gr", plot_distribution(ends, radial, mean, label), distribution_table(mean, radial, frames[0].labels["of_table"])
+        yield "gr", plot_distribution(ends, radial, mean, label), distribution_table(mean, radial, style)
 
 
 def save_table(path, columns):
     """CSV with a line of names. Returns the path."""
     np.savetxt(path, np.column_stack(list(columns.values())), fmt="%.8g", delimiter=",", header=",".join(columns), comments="")
+    return path
+
+
+def save_rows(path, names, rows):
+    """CSV with a line of names; what is not known is empty. Returns the path."""
+    with open(path, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([word if isinstance(word, str) else f"{word:.8g}" if np.isfinite(word) else "" for word in row] for row in rows)
     return path
 
 
@@ -627,9 +450,11 @@ def main():
     use_style()
     try:
         for kind, figure, columns in draw_all(arguments):
-            print(*save(figure, f"{prefix}-{kind}", arguments.formats), sep="\n")
+            if figure:
+                print(*save(figure, f"{prefix}-{kind}", arguments.formats), sep="\n")
             if columns:
-                print(save_table(f"{prefix}-{kind}.csv", columns))
+                path = f"{prefix}-{kind}.csv"
+                print(save_table(path, columns) if figure else save_rows(path, RESULT, columns))
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         where = "" if str(error).startswith("--") or arguments.trajectory in str(error) else f"{arguments.trajectory}: "
         print(f"plot.py: error: {where}{error}", file=sys.stderr)

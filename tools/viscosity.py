@@ -5,9 +5,16 @@ C(t) = <Q(0):Q(t)> / ((D - 1)(D + 2)), which is the mean over xy, xz, yz, (xx - 
 (P. J. Daivis and D. J. Evans, J. Chem. Phys. 100, 541 (1994))."""
 import numpy as np
 
-N_BLOCKS = 10
-# V P^2 t / kT in metal units, by dimension: eV ps/angstrom^2 from eV/angstrom^2, mPa s from bar.
-FACTORS = {"lj": {2: 1, 3: 1}, "metal": {2: 1 / 8.617333262145e-5, 3: 1e10 * 1e-30 * 1e-12 / 1.380649e-23 * 1e3}}
+N_BLOCKS = 10  # the error of ten has a standard deviation of a quarter, and blocks remain long
+LEAST_ROWS = 20  # of a block: ten lags, each of ten pairs of rows and more
+# CODATA 2018 (E. Tiesinga, P. J. Mohr, D. B. Newell, B. N. Taylor, Rev. Mod. Phys. 93, 025010 (2021)), as in src/base/units.h: both are
+# exact in the SI.
+BOLTZMANN, ELECTRONVOLT = 1.380649e-23, 1.602176634e-19  # J/K, J
+BAR, ANGSTROM, PICOSECOND, MILLI = 1e5, 1e-10, 1e-12, 1e-3  # Pa, m, s
+# The unit of V P^2 t / kT by dimension, in units of the viscosity: with metal V in angstrom^2, P in eV/angstrom^2, t in ps and T in K
+# it is in eV ps/angstrom^2; with V in angstrom^3 and P in bar, in mPa s.
+FACTORS = {"lj": {2: 1, 3: 1},
+           "metal": {2: ELECTRONVOLT / BOLTZMANN, 3: ANGSTROM**3 * BAR**2 * PICOSECOND / BOLTZMANN / MILLI}}
 
 
 def traceless(thermo, dimension):
@@ -32,9 +39,11 @@ class Viscosity:
 
     def __init__(self, parts, dimension, volume, temperature, interval, factor=1):
         rows = len(parts[0][1]) // N_BLOCKS
-        if rows < 20:
-            raise ValueError(f"the pressure tensor has {len(parts[0][1])} rows in the part without a drift; the viscosity needs {20 * N_BLOCKS}")
-        n_lags = rows // 2
+        if rows < LEAST_ROWS:
+            raise ValueError(f"the pressure tensor has {len(parts[0][1])} rows in the part without a drift, and the viscosity needs "
+                             f"{LEAST_ROWS * N_BLOCKS}: make the run longer or output.thermo_every smaller, or name the first step of that "
+                             "part (--from STEP)")
+        n_lags = rows // 2  # of longer lags a block has fewer pairs than half of its rows
         blocks = [sum(weight * autocorrelation(values[k * rows:(k + 1) * rows], n_lags) for weight, values in parts)
                   for k in range(N_BLOCKS)] / np.array((dimension - 1) * (dimension + 2))
         running = np.zeros_like(blocks)
@@ -42,8 +51,17 @@ class Viscosity:
         self.time = np.arange(n_lags) * interval
         self.product, self.viscosity = blocks.mean(axis=0), running.mean(axis=0)
         self.product_error, self.viscosity_error = (one.std(axis=0, ddof=1) / np.sqrt(N_BLOCKS) for one in (blocks, running))
+        # Beyond this lag the integral gains noise alone.
         sunk = np.flatnonzero(self.product <= self.product_error)
         self.end = int(sunk[0]) if len(sunk) else None
+
+    @property
+    def value(self):
+        return self.viscosity[self.end]
+
+    @property
+    def error(self):
+        return self.viscosity_error[self.end]
 
     @property
     def columns(self):
