@@ -104,7 +104,9 @@ static unsigned find_attribute(const char *image, const Elf64_Shdr *section, int
 /* --- driver ---------------------------------------------------------------------------------------------------------- */
 
 EMULATOR_API CUresult cuModuleLoadData(CUmodule *handle, const void *data) {
-    if (memcmp(data, ELFMAG, SELFMAG) != 0) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    if (memcmp(data, ELFMAG, SELFMAG) != 0)
+        emulator_fail("this NVRTC has only PTX for compute capability %d.%d: take a newer toolkit",
+                      emulator_gpu()->compute_capability / 10, emulator_gpu()->compute_capability % 10);
     const size_t bytes = image_bytes(data);
     IdleModule *m = calloc(1, sizeof *m);
     m->image = malloc(bytes);

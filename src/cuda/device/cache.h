@@ -5,8 +5,8 @@
  * versions and GPUs may share a folder. It is written aside and renamed, and a checksum ends it: jobs that start together
  * never see half of one, and one that a crash has damaged counts as not there.
  *
- * Images that the folder lacks are read from share/mdmini/kernels of the installed program, if it is there: a centre fills
- * it once for all users (run/README.md). */
+ * Images that the folder lacks are read from share/mdmini/kernels of the installed program, if it is there: the build
+ * fills it (MDMINI_PRECOMPILE), or a centre does, once for all users (run/README.md). */
 #ifndef MD_CUDA_CACHE_H
 #define MD_CUDA_CACHE_H
 
