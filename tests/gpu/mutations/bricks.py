@@ -232,32 +232,32 @@ mutant("search brick: no barrier after its beginning", SEARCH_BRICK, "__syncthre
 mutant("search brick: no barrier after staging", SEARCH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
 mutant("search brick: goes on though there is no room", SEARCH_BRICK, "s_tally.entries, s_brick.n_staged < 0);", "s_tally.entries, false);", FULL, CROWDS)
 
-BY_MATRIX = "cuda/kernels/bricks/search_matrix.cuh"
+BY_MATRIX, BY_WORDS = "cuda/kernels/bricks/search_matrix.cuh", "cuda/kernels/bricks/search_matrix_words.cuh"
 MATRIX = OF_BRICK + " neighbor.distances=matrix"
 MATRICES = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), rows(MATRIX))
 SIXTEENS = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), tests(MATRIX + " launch.block_size=32"), CROWDS)
-mutant("points: no square of z", BY_MATRIX + " void set_staged(", "x * x + y * y + z * z", "x * x + y * y", MATRICES)
+mutant("points: no square of z", BY_WORDS + " void set_staged(", "x * x + y * y + z * z", "x * x + y * y", MATRICES)
 mutant("points: the rest of the last column8 is what it was", BY_MATRIX + " RowsByWarps {", "(n + k - 1) / in_column8 == (n - 1) / in_column8", "false", MATRICES, CROWDS)
 mutant("points: entry 0 is the corner", BY_MATRIX + " RowsByWarps {", "set_staged(&points[0], nowhere())", "points[0] = Point{0, 0, 0, 0}", MATRICES)
-mutant("most of a warp: of the lane below", BY_MATRIX + " int most_up_to(", "distance < 32", "distance < 2", SIXTEENS)
-REACH = BY_MATRIX + " void reach_of_rows("
+mutant("most of a warp: of the lane below", BY_WORDS + " int most_up_to(", "distance < 32", "distance < 2", SIXTEENS)
+REACH = BY_WORDS + " void reach_of_rows("
 mutant("reach: rows of the first line only", REACH, "begins &= begins - 1;", "begins = 1u << 16;", SIXTEENS)
 mutant("reach: lines below only", REACH, "dy <= 2", "dy <= 1", MATRICES)
 mutant("reach: layers below only", REACH, "dz <= 2", "dz <= 1", MATRICES)
 mutant("reach: from the last row on", REACH, "fminf(*low, lowest - reach)", "fminf(*low, highest - reach)", SIXTEENS)
 mutant("reach: up to the first row", REACH, "fmaxf(*high, highest + reach)", "fmaxf(*high, lowest + reach)", SIXTEENS)
-BOTH_ENDS = BY_MATRIX + " void first_beyond_both("
+BOTH_ENDS = BY_WORDS + " void first_beyond_both("
 mutant("first beyond both: less than half is left", BOTH_ENDS, "left - left / 2", "left / 2", MATRICES)
 mutant("first beyond both: up to the low end", BOTH_ENDS, "at_end < high", "at_end < low", MATRICES)
 mutant("first beyond both: from the high end on", BOTH_ENDS, "at_begin < low", "at_begin < high", MATRICES)
-COLUMNS = BY_MATRIX + " void load_columns("
+COLUMNS = BY_WORDS + " void load_columns("
 mutant("load columns: the first two twice", COLUMNS, "k < 2 ? places.x : places.y", "places.x", MATRICES)
 mutant("load columns: each second one is the one before", COLUMNS, "? 0x4410 : 0x4432", "? 0x4410 : 0x4410", MATRICES)
-EIGHTS = BY_MATRIX + " int list_columns8("
+EIGHTS = BY_WORDS + " int list_columns8("
 mutant("columns8: those of two lines twice", EIGHTS, "begin < end ? max(begin / in_column8, lane == 0 ? behind : before) : last", "begin < end ? begin / in_column8 : last", SIXTEENS)
 mutant("columns8: the last of a line is left out", EIGHTS, "(end + in_column8 - 1) / in_column8", "end / in_column8", SIXTEENS)
 mutant("columns8: rows meet themselves", EIGHTS, "*place = of_own + own / in_column8;", "*place = -1;", MATRICES)
-TESTED = BY_MATRIX + " void test_columns8("
+TESTED = BY_WORDS + " void test_columns8("
 BY_EIGHT = tests(MATRIX + " memory.brick_grid=device")
 mutant("test columns8: the second four are the first", TESTED, "next + columns8_at_once, others", "next, others", BY_EIGHT)
 mutant("test columns8: the third four are the second", TESTED, "next + 2 * columns8_at_once, columns", "next + columns8_at_once, columns", BY_EIGHT)
