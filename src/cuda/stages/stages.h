@@ -360,7 +360,7 @@ size_t cuda_frame_rows_bytes(const CudaContext *context); /* and their bytes */
 /* Of a frame buffer with room for so many rows: where a column begins, a quantity or the ids; and the bytes of n rows of it. */
 size_t cuda_frame_offset(const CudaContext *context, int k, int64_t room);
 size_t cuda_frame_column_bytes(const CudaContext *context, int k, int64_t n);
-/* --- state.c --- */
+/* --- state.c, state_save.c --- */
 void cuda_state_import(CudaContext *context, const MdSystem *system);
 /* For restart files; all steps are done. */
 MdStatus cuda_state_save(CudaContext *context, MdState *state);

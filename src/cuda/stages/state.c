@@ -1,8 +1,4 @@
-/* Loads particles into the cuda backend; saves its whole state in a restart file, and loads it. The kernels are in
- * kernels/gather_state.cuh.
- *
- * The list is not kept, but its input: the positions at the last build in the order of memory, and the grid. From
- * these the same kernels make the same rows with their entries in the same order. */
+/* Loads particles into the cuda backend, and its whole state from a restart file (state_file.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +6,7 @@
 #include "base/memory.h"
 #include "base/range.h"
 #include "cuda/stages/array_table.h"
+#include "cuda/stages/state_file.h"
 #include "parallel/rows.h"
 
 /* Those of physics/columns.def that CudaParticles packs are named below; the others go through the table. */
@@ -17,105 +14,6 @@
 #define PACKED_COLUMN_PACKED                                        +1
 #define PACKED_COLUMN_ARRAY                                         +0
 _Static_assert(MD_COLUMNS(PACKED_COLUMN) == 6, "a packed column that the cuda backend does not know");
-
-/* Of the whole box. Without gaps: its bytes go into the file. */
-typedef struct ListState {
-    int32_t n[3], wraps[3];
-    double origin[3], inverse_edge[3];
-    int32_t n_bricks[3], brick_cells; /* 0 without bricks */
-    int64_t brick_grid;
-    int64_t age; /* steps since the list was made */
-} ListState;
-
-static const char *const raw_names[] = {[CUDA_RAW_POSITION] = "position",
-                                        [CUDA_RAW_VELOCITY] = "velocity",
-                                        [CUDA_RAW_FORCE] = "force",
-                                        [CUDA_RAW_REFERENCE] = "cuda built at"};
-
-static size_t raw_size(const CudaContext *context, int which) {
-    return which == CUDA_RAW_POSITION || which == CUDA_RAW_VELOCITY ? context->facts.state_size
-                                                                    : context->facts.pair_size;
-}
-
-static size_t raw_bytes(const CudaContext *context) { return 3 * (size_t)context->n_own * sizeof(double); }
-
-/* --- out ------------------------------------------------------------------------------------------------------------ */
-
-/* Image and id travel together; in the file they are apart. */
-static MdStatus save_tags(CudaContext *context, MdState *state) {
-    const size_t n = (size_t)context->n_own;
-    CudaTag *tags = md_alloc(n, sizeof *tags, "restart file");
-    int32_t *words = md_alloc(3 * n, sizeof *words, "restart file");
-    cuda_memory_download(context, tags, context->arguments.now.tag, n * sizeof *tags);
-    for (size_t i = 0; i < n; i++) words[i] = tags[i].id;
-    MdStatus status = md_state_array(state, "id", words, sizeof *words, context->n_own);
-    for (size_t i = 0; i < n; i++) {
-        words[3 * i] = tags[i].ix;
-        words[3 * i + 1] = tags[i].iy;
-        words[3 * i + 2] = tags[i].iz;
-    }
-    if (status == MD_OK) status = md_state_array(state, "image", words, 3 * sizeof *words, context->n_own);
-    md_free(tags);
-    md_free(words);
-    return status;
-}
-
-static MdStatus save_raw(CudaContext *context, MdState *state, int which, double *rows) {
-    context->arguments.raw_quantity = which;
-    cuda_gather_download(context, CUDA_K_gather_export_raw, rows, 3 * sizeof *rows);
-    return md_state_rows(state, raw_names[which], rows, context->n_own, raw_size(context, which));
-}
-
-static MdStatus save_columns(CudaContext *context, MdState *state) {
-    const size_t n = (size_t)context->n_own;
-    CudaColumn columns[MD_N_COLUMNS];
-    const int n_columns = cuda_columns(context, &context->arguments.now, columns);
-    MdStatus status = MD_OK;
-    for (int k = 0; k < n_columns && status == MD_OK; k++) {
-        const MdColumn *column = &md_columns[columns[k].column];
-        const size_t bytes = md_column_bytes(columns[k].column, context->config.run_precision);
-        if (!(column->traits & MD_COLUMN_SAVED)) continue;
-        void *rows = md_alloc(n, bytes, "restart file");
-        cuda_memory_download(context, rows, *columns[k].array, n * bytes);
-        status = md_state_array(state, column->name, rows, bytes, context->n_own);
-        md_free(rows);
-    }
-    return status;
-}
-
-static MdStatus save_list(CudaContext *context, MdState *state) {
-    const CudaGrid *grid = &context->arguments.grid;
-    ListState list;
-    memset(&list, 0, sizeof list);
-    for (int a = 0; a < 3; a++) {
-        list.n[a] = context->comm ? context->arguments.domain.n_all[a] : grid->n[a];
-        list.wraps[a] = context->box.periodic[a];
-        list.origin[a] = grid->origin[a];
-        list.inverse_edge[a] = grid->inverse_edge[a];
-        list.n_bricks[a] = grid->n_bricks[a] * context->domain.grid[a];
-    }
-    list.brick_cells = context->brick_cells;
-    list.brick_grid = context->brick_grid;
-    cuda_status_read(context, true);
-    list.age = (int64_t)context->h_status->step + context->h_status->drifted - context->h_status->built_step;
-    return md_state_common(state, "cuda list", &list, sizeof list);
-}
-
-MdStatus cuda_state_save(CudaContext *context, MdState *state) {
-    double *rows = md_alloc(1, raw_bytes(context), "restart file");
-    cuda_memory_need_forces(context);
-    cuda_memory_begin(context, CUDA_STAGING);
-    MdStatus status = save_tags(context, state);
-    for (int which = CUDA_RAW_POSITION; which <= CUDA_RAW_REFERENCE && status == MD_OK; which++)
-        status = save_raw(context, state, which, rows);
-    if (status == MD_OK) status = save_columns(context, state);
-    if (status == MD_OK) status = save_list(context, state);
-    cuda_memory_end(context, CUDA_STAGING);
-    md_free(rows);
-    return status;
-}
-
-/* --- in ------------------------------------------------------------------------------------------------------------- */
 
 static void import_parameters(CudaContext *context) {
     int n_pairs = context->potential.n_types * context->potential.n_types;
