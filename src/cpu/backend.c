@@ -13,40 +13,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cpu/context.h"
-#include "physics/predict.h"
-
-static const char *const stage_names[MD_CPU_N_STAGES] = {"sort",   "neighbor", "force", "integrate", "reduce",
-                                                         "gather", "observe",  "halo",  "migrate"};
-
-static const MdTraceKind stage_kinds[MD_CPU_N_STAGES] = {
-    [MD_CPU_SORT] = MD_TRACE_LIST,       [MD_CPU_NEIGHBOR] = MD_TRACE_LIST, [MD_CPU_FORCE] = MD_TRACE_STEPS,
-    [MD_CPU_INTEGRATE] = MD_TRACE_STEPS, [MD_CPU_REDUCE] = MD_TRACE_GATHER, [MD_CPU_GATHER] = MD_TRACE_GATHER,
-    [MD_CPU_OBSERVE] = MD_TRACE_GATHER,  [MD_CPU_HALO] = MD_TRACE_STEPS,    [MD_CPU_MIGRATE] = MD_TRACE_LIST};
-
-/* Time of a stage beside its calls. */
-static void add_time(MdCpuContext *c, int stage, double start_s) {
-    MdStageTime *time = &c->statistics.stages[stage];
-    const double end_s = md_clock_s();
-    time->timed_s += end_s - start_s;
-    time->seconds = time->timed_s;
-    md_trace_span(c->track, stage_kinds[stage], stage_names[stage], start_s, end_s, c->step);
-}
-
-static void end_stage(MdCpuContext *c, int stage, double start_s) {
-    c->statistics.stages[stage].calls++;
-    c->statistics.stages[stage].timed++;
-    add_time(c, stage, start_s);
-}
-
-static void name_stages(MdCpuContext *c, const MdConfig *config, const MdConfig *asked) {
-    c->statistics.n_stages = md_cpu_has_ranks(c) ? MD_CPU_N_STAGES : MD_CPU_HALO;
-    for (int s = 0; s < c->statistics.n_stages; s++) {
-        MdStageTime *stage = &c->statistics.stages[s];
-        snprintf(stage->stage, sizeof stage->stage, "%s", stage_names[s]);
-        md_variants_describe(md_cpu_variants(), stage->stage, asked, stage->asked, sizeof stage->asked);
-        md_variants_describe(md_cpu_variants(), stage->stage, config, stage->ran, sizeof stage->ran);
-    }
-}
 
 static MdStatus create(void **context, const MdConfig *config, const MdConfig *asked, const MdSystem *system,
                        MdErrors *errors) {
@@ -63,7 +29,7 @@ static MdStatus create(void **context, const MdConfig *config, const MdConfig *a
     c->forces = md_cpu_forces(set, config->potential_form, c->pair_double);
     md_cpu_allocate(c, config, md_cpu_density(system));
     md_cpu_copy_particles(c, system);
-    name_stages(c, config, asked);
+    md_cpu_name_stages(c, config, asked);
     c->statistics.neighbors_per_atom = NAN; /* until there is a list */
     *context = c;
     return MD_OK;
@@ -107,21 +73,6 @@ static void find_fault(MdCpuContext *c, int64_t step) {
     if (c->fault.id == INT32_MAX) c->fault.step = -1; /* the limit itself, rounded to the other side */
 }
 
-static double largest_displacement_sq(const MdCpuContext *c) {
-    double largest = 0;
-    for (int64_t b = 0; b < c->n_blocks; b++) largest = fmax(largest, c->partial[b].displacement_sq);
-    return largest;
-}
-
-/* The half kick that launch.fuse leaves to the next step, for whoever looks before. */
-static void finish_kick(MdCpuContext *c) {
-    if (!c->kick_waits) return;
-    const double start_s = md_clock_s();
-    c->kernels->kick(c);
-    c->kick_waits = false;
-    md_trace_span(c->track, MD_TRACE_STEPS, "half kick", start_s, md_clock_s(), c->step);
-}
-
 /* Before the first forces, and where they have been given back: zeros. */
 static void need_forces(MdCpuContext *c) {
     if (!c->force[0]) md_cpu_take_forces(c);
@@ -142,106 +93,8 @@ static void kick_drift(MdCpuContext *c, int64_t step) {
     if (n_faults > 0 && c->fault.step < 0) find_fault(c, step);
     if (!md_cpu_has_ranks(c)) c->halted = c->fault.step >= 0;
     c->halo.is_stale = true;
-    if (c->rebuild == MD_REBUILD_DEVICE_CHECK && c->built) c->largest_sq = largest_displacement_sq(c);
-    end_stage(c, MD_CPU_INTEGRATE, start_s);
-}
-
-/* At fixed intervals the last use before a rebuild tells how far atoms got, for the count of late rebuilds. */
-static bool looks_at_displacements(const MdCpuContext *c, int64_t step) {
-    if (c->rebuild == MD_REBUILD_EVERY) return (step + 1) % c->every == 0;
-    return c->rebuild == MD_REBUILD_HOST_CHECK;
-}
-
-static void look_at_displacements(MdCpuContext *c) {
-    const double start_s = md_clock_s();
-    c->kernels->find_displacements(c);
-    c->largest_sq = largest_displacement_sq(c);
-    add_time(c, MD_CPU_NEIGHBOR, start_s); /* a call of the stage is a search */
-}
-
-/* The largest displacement over all ranks, and whether any has a fault: a list is made by all, or by none. */
-static void agree(MdCpuContext *c) {
-    if (!md_cpu_has_ranks(c)) return;
-    const double start_s = md_clock_s();
-    double values[2] = {c->largest_sq, c->fault.step >= 0};
-    md_comm_max(c->comm, values, 2);
-    c->largest_sq = values[0];
-    c->halted = values[1] > 0;
-    add_time(c, MD_CPU_HALO, start_s);
-}
-
-static bool rebuild_is_due(MdCpuContext *c, int64_t step) {
-    const bool every = c->rebuild == MD_REBUILD_EVERY;
-    const bool due = !c->built || (every && step % c->every == 0 && step != c->last_build_step);
-    if (!due && looks_at_displacements(c, step)) look_at_displacements(c);
-    if (due || !every) agree(c);
-    return due || (!every && 2 * sqrt(c->largest_sq) > c->skin);
-}
-
-/* The positions that cells and list are made from. */
-static void find_places(MdCpuContext *c, int64_t age) {
-    const size_t bytes = (size_t)c->n_padded * (c->state_double ? sizeof(double) : sizeof(float));
-    if (c->predict == MD_PREDICT_VELOCITY) c->kernels->look_ahead(c, md_predict_time((double)age, c->timestep));
-    else
-        for (int a = 0; a < 3; a++) memcpy(c->built_at[a], c->position[a], bytes);
-}
-
-/* Prepares the data of the force kernel from the current particles, `age` steps after the last time. */
-static void build(MdCpuContext *c, int64_t age) {
-    double start_s = md_clock_s();
-    finish_kick(c);
-    if (c->per_call) md_cpu_take_rebuild(c);
-    find_places(c, age);
-    c->kernels->wrap(c);
-    md_cpu_trade_places(c);
-    md_cpu_make_grid(c);
-    const double exchanged_s = c->statistics.rank.exchange_seconds;
-    md_cpu_arrange_atoms(c);
-    const double moved_s = c->statistics.rank.exchange_seconds - exchanged_s;
-    c->kernels->place_atoms(c);
-    c->built = true;
-    c->largest_sq = c->used_sq = 0;
-    end_stage(c, MD_CPU_SORT, start_s + moved_s); /* of several ranks that which is not the next stage's */
-    if (md_cpu_has_ranks(c)) end_stage(c, MD_CPU_MIGRATE, md_clock_s() - moved_s);
-    start_s = md_clock_s();
-    if (c->kernel == MD_KERNEL_LIST) md_cpu_build_list(c);
-    if (c->kernel == MD_KERNEL_CELL) md_cpu_measure_cells(c);
-    if (c->per_call) md_cpu_release_rebuild(c);
-    md_cpu_trade_places(c);
-    if (c->predict == MD_PREDICT_VELOCITY) {
-        c->kernels->place_atoms(c);
-        c->halo.is_stale = true; /* the atoms are not where the list was made for */
-    }
-    if (c->kernel != MD_KERNEL_PAIRS) end_stage(c, MD_CPU_NEIGHBOR, start_s);
-}
-
-static MdStatus rebuild(void *context) {
-    MdCpuContext *c = context;
-    const int64_t step = c->step > c->last_build_step ? c->step : c->last_build_step;
-    build(c, c->built ? step - c->last_build_step : 0);
-    c->last_build_step = step;
-    return MD_OK;
-}
-
-static MdStatus update_neighbors(void *context, int64_t step) {
-    MdCpuContext *c = context;
-    finish_kick(c);
-    const bool due = rebuild_is_due(c, step);
-    if (due && c->built && c->step < step) { /* no drift since the last use, as at the end of a run */
-        look_at_displacements(c);
-        agree(c);
-    }
-    if (!due || c->step < step) c->used_sq = c->largest_sq;
-    /* After a fault the motion is over: the old list is still safe to use, a new one could be of any size. */
-    if (!due || (c->built && c->halted)) return MD_OK;
-    if (c->built) {
-        c->statistics.n_rebuilds++;
-        /* Kernels that walk all pairs miss none. */
-        if (2 * sqrt(c->used_sq) > c->skin && c->kernel != MD_KERNEL_PAIRS) c->statistics.n_late_rebuilds++;
-    }
-    build(c, c->built ? step - c->last_build_step : 0);
-    c->last_build_step = step;
-    return MD_OK;
+    if (c->rebuild == MD_REBUILD_DEVICE_CHECK && c->built) c->largest_sq = md_cpu_largest_displacement_sq(c);
+    md_cpu_end_stage(c, MD_CPU_INTEGRATE, start_s);
 }
 
 /* The blocks of one sum as a tree. */
@@ -264,22 +117,22 @@ static int64_t update_halo(MdCpuContext *c, bool with_energy) {
     if (!md_cpu_has_ranks(c) || !c->halo.is_stale) return 0;
     double start_s = md_clock_s();
     md_cpu_begin_halo(c);
-    add_time(c, MD_CPU_HALO, start_s);
+    md_cpu_add_time(c, MD_CPU_HALO, start_s);
     start_s = md_clock_s();
     if (c->overlap) {
         c->forces(c, with_energy, 0, c->n_interior);
-        add_time(c, MD_CPU_FORCE, start_s); /* a call of the stage is all blocks */
+        md_cpu_add_time(c, MD_CPU_FORCE, start_s); /* a call of the stage is all blocks */
         start_s = md_clock_s();
     }
     md_cpu_end_halo(c);
-    end_stage(c, MD_CPU_HALO, start_s);
+    md_cpu_end_stage(c, MD_CPU_HALO, start_s);
     return c->overlap ? c->n_interior : 0;
 }
 
 static MdStatus compute_forces(void *context, bool with_energy) {
     MdCpuContext *c = context;
     if (!c->built) return md_fail(c->errors, MD_ERROR_INTERNAL, "forces were asked for before a neighbour list");
-    finish_kick(c);
+    md_cpu_finish_kick(c);
     const bool energy = with_energy || c->energy_always;
     if (c->per_call) md_cpu_release_forces(c);
     need_forces(c);
@@ -294,17 +147,17 @@ static MdStatus compute_forces(void *context, bool with_energy) {
             c->pair_sums.virial_tensor[k] = total(c, MD_CPU_VIRIAL_TENSOR + k);
         for (int64_t b = 0; b < c->n_blocks; b++) c->pair_sums.pairs.part[0] += c->partial[b].pairs;
     }
-    end_stage(c, MD_CPU_FORCE, start_s);
+    md_cpu_end_stage(c, MD_CPU_FORCE, start_s);
     return MD_OK;
 }
 
 static void kick(MdCpuContext *c) {
     const double start_s = md_clock_s();
-    finish_kick(c);
+    md_cpu_finish_kick(c);
     need_forces(c);
     if (c->fuse) c->kick_waits = true;
     else c->kernels->kick(c);
-    end_stage(c, MD_CPU_INTEGRATE, start_s);
+    md_cpu_end_stage(c, MD_CPU_INTEGRATE, start_s);
 }
 
 static MdStatus advance(void *context, int64_t first_step, int64_t n_steps, bool with_energy) {
@@ -312,7 +165,7 @@ static MdStatus advance(void *context, int64_t first_step, int64_t n_steps, bool
     MdStatus status = MD_OK;
     for (int64_t k = 0; k < n_steps && status == MD_OK && !c->halted; k++) {
         kick_drift(c, first_step + k);
-        status = update_neighbors(c, first_step + k);
+        status = md_cpu_update_neighbors(c, first_step + k);
         if (status == MD_OK) status = compute_forces(c, with_energy && k == n_steps - 1);
         if (status == MD_OK) kick(c);
     }
@@ -328,7 +181,7 @@ static MdStatus integrate(void *context) {
 
 /* Of the own atoms. */
 static void sum_own(MdCpuContext *c, MdSumParts *sums) {
-    finish_kick(c);
+    md_cpu_finish_kick(c);
     need_forces(c);
     const double start_s = md_clock_s();
     c->kernels->sum(c);
@@ -339,7 +192,7 @@ static void sum_own(MdCpuContext *c, MdSumParts *sums) {
     for (int k = 0; k < MD_N_TENSOR && c->has_tensor; k++)
         sums->kinetic_tensor[k] = total(c, MD_CPU_KINETIC_TENSOR + k);
     sums->heat = md_heat_bath_sum(&c->bath, c->heat);
-    end_stage(c, MD_CPU_REDUCE, start_s);
+    md_cpu_end_stage(c, MD_CPU_REDUCE, start_s);
 }
 
 static MdStatus sum(void *context, MdSums *sums) {
@@ -353,14 +206,14 @@ static MdStatus sum(void *context, MdSums *sums) {
 static MdStatus scale_velocities(void *context, double factor, const double shift[3]) {
     MdCpuContext *c = context;
     const double start_s = md_clock_s();
-    finish_kick(c);
+    md_cpu_finish_kick(c);
     for (int a = 0; a < 3; a++)
         for (int64_t i = 0; i < c->n_atoms; i++) {
             const double v = md_cpu_state(c, c->velocity, a, i) * factor + shift[a];
             if (c->state_double) ((double *)c->velocity[a])[i] = v;
             else ((float *)c->velocity[a])[i] = (float)v;
         }
-    end_stage(c, MD_CPU_INTEGRATE, start_s);
+    md_cpu_end_stage(c, MD_CPU_INTEGRATE, start_s);
     return MD_OK;
 }
 
@@ -382,7 +235,7 @@ static MdStatus descend(void *context, double keep, double push, double move, do
     MdCpuContext *c = context;
     const double start_s = md_clock_s();
     md_require(c->precision == MD_PRECISION_DOUBLE);
-    finish_kick(c);
+    md_cpu_finish_kick(c);
     need_forces(c);
 #pragma omp parallel for num_threads(c->n_threads) schedule(static)
     for (int64_t i = 0; i < c->n_atoms; i++) descend_atom(c, i, keep, push, move, most);
@@ -390,17 +243,17 @@ static MdStatus descend(void *context, double keep, double push, double move, do
         c->kernels->place_atoms(c);
         c->halo.is_stale = true;
     }
-    end_stage(c, MD_CPU_INTEGRATE, start_s);
+    md_cpu_end_stage(c, MD_CPU_INTEGRATE, start_s);
     return MD_OK;
 }
 
 /* By id; of several ranks in the order of memory, with the ids beside them. */
 static void gather_own(MdCpuContext *c, const MdFrame *frame, int32_t *ids) {
-    finish_kick(c);
+    md_cpu_finish_kick(c);
     need_forces(c);
     const double start_s = md_clock_s();
     md_cpu_gather(c, frame, ids);
-    end_stage(c, MD_CPU_GATHER, start_s);
+    md_cpu_end_stage(c, MD_CPU_GATHER, start_s);
 }
 
 static MdStatus gather(void *context, MdFrame *frame) {
@@ -434,11 +287,11 @@ static MdStatus output_begin(void *context, const MdOutputRequest *request) {
 
 static MdStatus observe(void *context, const MdObservation *observation) {
     MdCpuContext *c = context;
-    finish_kick(c);
+    md_cpu_finish_kick(c);
     const double start_s = md_clock_s();
     if (observation->quantities) md_cpu_observe(c, observation);
     if (observation->counts_pairs) md_cpu_count_pairs(c, observation->count_row);
-    end_stage(c, MD_CPU_OBSERVE, start_s);
+    md_cpu_end_stage(c, MD_CPU_OBSERVE, start_s);
     return MD_OK;
 }
 
@@ -458,14 +311,14 @@ static MdStatus observed(void *context, int n_rows, double *sums) {
 
 static MdStatus count(void *context, MdCounters *counters) {
     MdCpuContext *c = context;
-    finish_kick(c);
+    md_cpu_finish_kick(c);
     if (!c->built) return md_fail(c->errors, MD_ERROR_INTERNAL, "work was to be counted before a neighbour list");
     md_cpu_count(c, counters);
     return MD_OK;
 }
 
 static MdStatus save(void *context, MdState *state) {
-    finish_kick(context);
+    md_cpu_finish_kick(context);
     need_forces(context);
     return md_cpu_save(context, state);
 }
@@ -483,7 +336,7 @@ static MdFault get_fault(void *context) {
 }
 
 static MdStatus finish(void *context) {
-    finish_kick(context); /* everything else has ended when it returned */
+    md_cpu_finish_kick(context); /* everything else has ended when it returned */
     return MD_OK;
 }
 
@@ -519,8 +372,8 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .create = create,
                                      .destroy = destroy,
                                      .advance = advance,
-                                     .update_neighbors = update_neighbors,
-                                     .rebuild = rebuild,
+                                     .update_neighbors = md_cpu_update_neighbors,
+                                     .rebuild = md_cpu_rebuild,
                                      .compute_forces = compute_forces,
                                      .integrate = integrate,
                                      .sum = sum,

@@ -335,6 +335,19 @@ int md_cpu_find_runs(const MdCpuContext *c, int32_t cell, MdCpuRun runs[MD_CPU_M
 
 int32_t md_cpu_cell_of_slot(const MdCpuContext *c, int64_t slot);
 
+/* rebuild.c: when the list is too old, and what is made anew then. Collective. */
+/* The half kick that launch.fuse leaves to the next step, for whoever looks before. */
+void md_cpu_finish_kick(MdCpuContext *c);
+/* Of the last pass over the blocks that looked. */
+double md_cpu_largest_displacement_sq(const MdCpuContext *c);
+MdStatus md_cpu_update_neighbors(void *context, int64_t step);
+MdStatus md_cpu_rebuild(void *context);
+
+/* timing.c: times of the stages, MD_CPU_... */
+void md_cpu_name_stages(MdCpuContext *c, const MdConfig *config, const MdConfig *asked);
+void md_cpu_add_time(MdCpuContext *c, int stage, double start_s); /* beside its calls */
+void md_cpu_end_stage(MdCpuContext *c, int stage, double start_s);
+
 /* list.c */
 /* Whether two atoms are near along the open axes, where pair positions repeat. */
 bool md_cpu_is_near(const MdCpuContext *c, int64_t i, int64_t j);
