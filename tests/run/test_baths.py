@@ -164,26 +164,58 @@ def read(done, *names):
         return [file[f"particles/all/{name}/value"][...].astype(float) for name in names]
 
 
+WRONG = (1, 1.05, 0.95)  # shares of the friction: the first is right, and what is asked of it must fail for the others
+
+
 def test_diffusion(checks, folder):
-    """Of free atoms velocities decay as exp(-gamma t), and D is kT / (m gamma): a friction that is off by 5 % shows."""
+    """Of free atoms velocities decay as exp(-gamma t), and D is kT / (m gamma): in either a friction that is off by 5 % shows."""
     if BACKEND != "cpu":
         return
-    friction, every, steps, timestep = 5.0, 10, 4000, 0.01
-    name = free_gas(folder, run={"steps": steps, "timestep": timestep, "precision": "mixed"},
+    friction, every, steps, timestep = 5.0, 20, 4000, 0.01
+    name = free_gas(folder, cells=13, run={"steps": steps, "timestep": timestep, "precision": "mixed"},
                     output={"frames_every": every, "velocities_every": every, "unwrapped": "on", "thermo_every": 1000})
-    for wrong in (1, 1.05, 0.95):
+    for wrong in WRONG:
         done = program.run(name, "ensemble.relaxation=auto", f"ensemble.friction={friction * wrong}", folder=folder)
         if not checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{wrong}: {done.last_lines()}"):
             continue
-        x, v = (column[20:] for column in read(done, "position", "velocity"))
-        n, lag = x[0].size, 4
+        x, v = (column[10:] for column in read(done, "position", "velocity"))
+        n, lag = x[0].size, 2
         decay = -np.log((v[lag:] * v[:-lag]).mean() / (v * v).mean()) / (lag * every * timestep)
         time = 2000 * timestep
-        way = x[200:] - x[:-200]
-        D = (way[::180]**2).mean() / (2 * (time - (1 - np.exp(-friction * time)) / friction))
-        # 19 relaxation times of velocities a run, and of displacements one a component: 6,144 of these
-        right = [abs(decay / friction - 1) < 0.02, abs(D * friction / TARGET - 1) < 5 * np.sqrt(2 / n) * 0.5]
-        checks.that(all(right) if wrong == 1 else not right[0], f"friction {wrong} of it: decay {decay}, D {D}, expected {friction}, {TARGET / friction}")
+        way = x[100:] - x[:-100]
+        D = (way[::90]**2).mean() / (2 * (time - (1 - np.exp(-friction * wrong * time)) / (friction * wrong)))
+        # 19 relaxation times of velocities a run; two displacements a component that hardly share time, 26,364 components: 0.6 % of D
+        right = [abs(decay / friction - 1) < 0.02, abs(D * friction / TARGET - 1) < 4 / np.sqrt(n)]
+        checks.that(all(right) if wrong == 1 else not any(right), f"friction {wrong} of it: decay {decay}, D {D}, expected {friction}, {TARGET / friction}")
+
+
+def test_kicks(checks, folder):
+    """Free atoms at rest get the noise of one step: Gaussian (kurtosis 3), of the variance (1 - exp(-2 gamma dt)) kT / m. They heat as
+    1 - exp(-2 gamma t), and hot ones cool so: each shows a friction that is off by 5 %. (Moments in equilibrium are those of Boltzmann
+    whatever the friction is: mean and variance of the kinetic energy, the distribution of velocities, the potential energy.)"""
+    if BACKEND != "cpu":
+        return
+    friction, timestep, cells = 5.0, 0.01, 16
+    name = free_gas(folder, cells=cells, run={"timestep": timestep, "precision": "mixed"}, system={"temperature": 0},
+                    output={"frames_every": 1, "velocities_every": 1, "thermo_every": 1})
+    n = 3 * 4 * cells**3  # components
+    for wrong in WRONG:
+        words = ["ensemble.relaxation=auto", f"ensemble.friction={friction * wrong}"]
+        done = program.run(name, *words, "run.steps=1", folder=folder)
+        if not checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{wrong}: {done.last_lines()}"):
+            continue
+        kicks = read(done, "velocity")[0][-1]
+        share, kurtosis = (kicks**2).mean() / (TARGET * -np.expm1(-2 * friction * timestep)), (kicks**4).mean() / (kicks**2).mean()**2
+        is_right = abs(share - 1) < 4 * np.sqrt(2 / n)
+        checks.that(is_right == (wrong == 1), f"friction {wrong} of it: the variance of the kicks is {share} of what it is to be")
+        checks.that(abs(kurtosis - 3) < 4 * np.sqrt(24 / n) and abs(kicks.mean()) < 4 * kicks.std() / np.sqrt(n), f"kurtosis {kurtosis}, mean {kicks.mean()}")
+        for start in (0, 8):
+            done = program.run(name, *words, "run.steps=10", f"system.temperature={start}", "output.frames_every=0", folder=folder)
+            found = done.json()["thermo"]["temperature"][-1]
+            left = np.exp(-2 * friction * 10 * timestep)
+            wanted = TARGET * (1 - left) + start * left
+            is_right = abs(found / wanted - 1) < 4 * np.sqrt(2 / n) * (1 if start == 0 else 0.6)  # velocities at the start have exactly their temperature
+            checks.that(is_right == (wrong == 1), f"friction {wrong} of it, from {start}: temperature {found}, expected {wanted}")
 
 
 def test_time_steps(checks, folder):
@@ -316,6 +348,6 @@ def test_refusals(checks, folder):
 
 if __name__ == "__main__":
     checks = program.Checks()
-    checks.run(test_ensembles, test_seeds, test_langevin_seeds, test_chain, test_from_rest, test_long_step, test_flat, test_diffusion, test_time_steps, test_numbers, test_single_numbers, test_ways,
+    checks.run(test_ensembles, test_seeds, test_langevin_seeds, test_chain, test_from_rest, test_long_step, test_flat, test_diffusion, test_kicks, test_time_steps, test_numbers, test_single_numbers, test_ways,
                test_extremes, test_limits, test_refusals)
     checks.finish()
