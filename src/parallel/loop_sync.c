@@ -10,7 +10,7 @@ typedef struct Word {
 } Word;
 
 MdStatus md_loop_sync_begin(MdLoopSync *sync, MdErrors *errors) {
-    const char *text = getenv("MDMINI_CALL_STEPS");
+    const char *asked = getenv("MDMINI_CALL_STEPS"), *text = asked && *asked ? asked : NULL;
     char *end = NULL;
     sync->steps_per_call = text ? strtoll(text, &end, 10) : 1;
     sync->is_calibrated = text != NULL;

@@ -17,17 +17,17 @@
 enum { MD_BATH_STATE = 16 };
 
 typedef struct MdBathCall {
-    double
-        elapsed; /* time since it acted last over the relaxation time of the kinetic energy; NaN without MD_BATH_RELAXES */
+    /* Time since it acted last over the relaxation time of the kinetic energy; NaN without MD_BATH_RELAXES. */
+    double elapsed;
     /* Without MD_BATH_BY_ATOM: */
     double kinetic;     /* energy of the motion without that of the whole, epsilon: above 0 */
     double temperature; /* the target, epsilon/k */
     double target;      /* mean kinetic energy there, degrees k T / 2 */
     double degrees;     /* of freedom: 2 at least */
     uint64_t key, step; /* of random numbers */
-    /* MD_BATH_HAS_CHAIN: its length; [MD_BATH_STATE], of which the call makes that after the action; first 0. temperature is above 0 */
-    int chain;
-    double *state;
+    /* MD_BATH_HAS_CHAIN, with temperature above 0: */
+    int chain;     /* its length */
+    double *state; /* [MD_BATH_STATE], first 0; the call makes that after the action of it */
 } MdBathCall;
 
 /* MD_BATH_HAS_CHAIN: the share of the kinetic energy that an action may take from what is conserved, by its finite steps. */
@@ -40,10 +40,13 @@ typedef struct MdBathSaved {
 } MdBathSaved;
 
 typedef struct MdBathChange {
-    double kinetic, factor; /* energy afterwards; of the velocities: its square is the ratio of the energies */
-    double heat;            /* MD_BATH_HAS_CHAIN: energy that the chain has lost, epsilon */
-    /* MD_BATH_BY_ATOM: the probability of an atom to be changed in a step; then v becomes keep v + sqrt(drawn k T / m) times a normal number
-     * in each direction. drawn = 1 - keep^2: this leaves the canonical distribution as it is. */
+    /* Without MD_BATH_BY_ATOM: */
+    double kinetic; /* energy afterwards */
+    double factor;  /* of the velocities: its square is the ratio of the energies */
+    double heat;    /* MD_BATH_HAS_CHAIN: energy that the chain has lost, epsilon */
+    /* MD_BATH_BY_ATOM: the probability of an atom to be changed in a step, 1 for langevin, less for collisions (Andersen, as
+     * tests/run/test_added.py adds it); then v becomes keep v + sqrt(drawn k T / m) times a normal number in each direction.
+     * drawn = 1 - keep^2: this leaves the canonical distribution as it is. */
     double share, keep, drawn;
 } MdBathChange;
 

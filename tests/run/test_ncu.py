@@ -63,10 +63,13 @@ def test_call_steps(checks, folder):
     run(folder, "--steps", "25")
     checks.that((Path(folder) / "call-steps").read_text() == "25", "ncu.py sets MDMINI_CALL_STEPS")
     deck = [SOURCE / "inputs/melt.txt", "run.steps=20", "output.existing=overwrite", "output.name=calls"]
-    for text in ("0", "", "x", "1e3", "1000001"):
+    for text in ("0", " ", "x", "1e3", "1000001"):
         os.environ["MDMINI_CALL_STEPS"] = text
         done = program.run(*deck, "system.cells=4", "run.backend=cpu", folder=folder)
         checks.that(done.code == 2 and f"MDMINI_CALL_STEPS: read {text}; allowed: 1 to 1000000" in done.stderr, f"{text!r}: {done.stderr}")
+    os.environ["MDMINI_CALL_STEPS"] = ""
+    done = program.run(*deck, "system.cells=4", "run.backend=cpu", folder=folder)
+    checks.that(done.code == 0, f"empty, as if it were not set: {done.last_lines()}")
     os.environ["MDMINI_CALL_STEPS"] = "20"
     if BACKEND == "cuda":
         words = ["run.backend=cuda", "system.cells=10", "launch.passes=queue", "neighbor.rebuild=every", "neighbor.every=20",
