@@ -54,6 +54,53 @@ def test_random(checks, folder):
         checks.that("atoms start very close" not in done.stdout and "relaxed   fire" in done.stdout, f"{precision}: {done.stdout[-2000:]}")
 
 
+def forces_on(x):
+    """Of Lennard-Jones atoms at x, all within the cutoff of each other."""
+    apart = x[:, None] - x[None]
+    r_sq = (apart**2).sum(axis=2) + np.eye(len(x))
+    return ((24 * (2 * r_sq**-6 - r_sq**-3) / r_sq * (1 - np.eye(len(x))))[..., None] * apart).sum(axis=1)
+
+
+def fire_by_hand(x, n_steps):
+    """(positions after each step, how many steps went uphill, and of how many only F v before the kick says so): FIRE (Bitzek et al., Phys. Rev.
+    Lett. 97, 170201 (2006)) in the order of minimize.c, with F v itself for the power, and time steps by the curvature of the pair at contact."""
+    longest = 1 / np.sqrt(4 * (12 * 13 - 6 * 7))
+    dt, alpha, n_downhill, v, found, n_uphill, n_before = longest / 10, 0.1, 0, np.zeros_like(x), [], 0, 0
+    for _ in range(n_steps):
+        force = forces_on(x)
+        power = (force * v).sum()
+        v = v + dt * force
+        if power < -1e-9 * (v * v).sum() / 2 / dt:
+            n_uphill, n_before = n_uphill + 1, n_before + ((force * v).sum() > 0)
+            dt, alpha, n_downhill = max(dt / 2, longest / 500), 0.1, 0
+            v = dt * force
+        else:
+            n_downhill += 1
+            v = (1 - alpha) * v + alpha * force * np.sqrt((v * v).sum() / (force * force).sum())
+            if n_downhill > 5:
+                dt, alpha = min(1.1 * dt, longest), 0.99 * alpha
+        x = x + dt * v
+        found.append(x)
+    return found, n_uphill, n_before
+
+
+def test_fire(checks, folder):
+    """A few atoms, step by step against FIRE by hand: a step that goes uphill is known by the sign of F v before the kick."""
+    start = 4 + np.array([[0, 0, 0], [1.25, 0.1, 0.2], [0.2, 1.2, -0.1], [0.8, 1, 1.1], [-0.4, 0.6, 1.3], [1.5, 1.3, 0.1]])
+    (Path(folder) / "drop.xyz").write_text(f'{len(start)}\nLattice="9 0 0 0 9 0 0 0 9" Properties=species:S:1:pos:R:3\n' + "".join(f"Ar {x:.15g} {y:.15g} {z:.15g}\n" for x, y, z in start))
+    n_steps = 140 if BACKEND == "cpu" else 60
+    right, n_uphill, n_before = fire_by_hand(start, n_steps)
+    checks.that(n_uphill > 1 and n_before > 0, f"uphill in {n_uphill} steps, in {n_before} of them by the power before the kick alone: this would tell no sign")
+    for n in range(20, n_steps + 1, 20):
+        done = program.run("drop.xyz", f"run.backend={BACKEND}", "run.minimize=fire", "run.minimize_force=1e-12", f"run.minimize_steps={n}", "run.steps=0", "system.boundary=periodic",
+                           "system.temperature=0", "potential.cutoff=4", "potential.shift=none", "output.name=p", "output.existing=overwrite", "output.frames_every=1", "output.precision=double",
+                           folder=folder, name="p")
+        if checks.that(done.code == 0, f"{n} steps: {what(done)}"):
+            with done.h5() as file:
+                off = np.abs(file["particles/all/position/value"][0] - right[n - 1]).max()
+            checks.that(off < 1e-9, f"{n} steps: atoms are {off} from where they are by hand")
+
+
 def test_points(checks, folder):
     """4,000 random points at the density of a liquid: after 400 steps LAMMPS' sd is at -6.67 to -6.69, its cg at -6.92 (of other points)."""
     for method, most in (("fire", -6.85), ("steepest", -6.6)) if BACKEND == "cpu" else ():
@@ -116,7 +163,7 @@ def test_ranks(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_crystal, test_random, test_points, test_without, test_limit, test_bench, test_resumed, test_one_place, test_ranks)
+    checks.run(test_crystal, test_fire, test_random, test_points, test_without, test_limit, test_bench, test_resumed, test_one_place, test_ranks)
     checks.finish()
 
 
