@@ -96,13 +96,13 @@ def test_told(folder):
         with open(base + ".msd.csv", "w") as stream:
             stream.write(f"step (steps),time ({time_unit}),windows,msd ({area}),error of msd ({area})\n")
             stream.writelines(f"{k},{t},3,{6 * 0.03 * t + 0.1},0.01\n" for k, t in enumerate(time))
-        for (bath, last_step, msd_from), changed in cases.items():
+        for (bath, last_step, msd_from), changed in list(cases.items())[:None if style == "lj" else 2]:
             options = {"system.dimension": "3", "ensemble.thermostat": bath, "ensemble.last_step": last_step, "analysis.msd_from": msd_from}
             report = {"atom_steps_per_second": 1, "unit_style": style, "volume": 500.0, "thermo": thermo, "options": {key: {"value": value} for key, value in options.items()},
                       "analysis": {"msd": {"diffusion": [{"mean": 0.031, "error": 0.002}]}}}
             with open(base + ".json", "w") as stream:
                 json.dump(report, stream)
-            for first_step, has_viscosity in ((0, "V" in changed), (6000, bath == "langevin" and last_step == "auto")):
+            for first_step, has_viscosity in ((0, "V" in changed), (6000, bath == "langevin" and last_step == "auto"))[:2 if style == "lj" else 1]:
                 run = run_tool(base + ".json", "--from", str(first_step), "--format", "svg")
                 assert run.returncode == 0, run.stderr
                 assert ("friction changes D" in run.stderr) == ("D" in changed) and ("friction changes the viscosity" in run.stderr) == has_viscosity, (style, bath, last_step, first_step, run.stderr)
