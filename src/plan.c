@@ -57,7 +57,14 @@ static MdStatus do_without_gpu(MdSimulation *s, const MdBackendOps *cuda, bool o
 /* The backend asked for. auto takes the GPU if it can run there, else the cpu, and the log says why. */
 static MdStatus choose_backend(MdSimulation *s, bool only_check) {
     MdRecord *r = &s->record;
-    if (r->config->run_backend != MD_BACKEND_CPU) {
+    const MdForm *form = md_form(r->config->potential_form);
+    const bool is_for_cpu = form->traits & MD_FORM_EMBEDS;
+    if (is_for_cpu && r->config->run_backend == MD_BACKEND_CUDA)
+        return md_fail(r->errors, MD_ERROR_INPUT,
+                       "potential.form = %s: only the cpu backend has it: take run.backend = cpu", form->word);
+    if (is_for_cpu && r->config->run_backend == MD_BACKEND_AUTO)
+        r->backend_reason = md_format("only the cpu backend has potential.form = %s", form->word);
+    if (r->config->run_backend != MD_BACKEND_CPU && !is_for_cpu) {
         const MdBackendOps *cuda = md_backend_find("cuda");
         MdErrors *reasons = md_errors_create();
         MdStatus status = MD_OK;

@@ -95,7 +95,7 @@ double md_length_scale(const MdConfig *config, const MdPotential *potential) {
     double most = 0;
     if (config->system_units == MD_UNITS_LJ) return 1;
     for (int k = 0; k < potential->n_types * potential->n_types; k++)
-        most = fmax(most, md_pair_contact(potential->form, &potential->pair[k]));
+        most = fmax(most, md_potential_contact(potential, k));
     return most;
 }
 

@@ -141,6 +141,7 @@ MdStatus md_checkpoint_plan(MdCheckpoint *c, const MdDeck *deck, MdSystemPlan *p
     const MdRange asked[] = {{"dimension", (double)s->dimension, (double)dimension, (double)dimension}};
     MdStatus status = MD_RANGE_CHECK(asked, c->path, errors);
     if (status == MD_OK) status = md_potential_from_config(deck, (int)s->n_types, &plan->potential, errors);
+    if (status == MD_OK) md_potential_set_slopes(&plan->potential, plan->box.dimension, plan->density);
     const double skin = md_deck_config(deck)->neighbor_skin;
     if (status == MD_OK) status = md_system_check_range(deck, plan, md_is_auto(skin) ? 0 : skin, errors);
     return status;

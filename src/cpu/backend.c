@@ -112,21 +112,43 @@ static MdSplitSum total(const MdCpuContext *c, int which) {
     return md_cpu_sum_value(&sum);
 }
 
-/* Updates the positions of the halo; meanwhile computes forces of blocks that need none of them. Returns how many blocks are done. */
-static int64_t update_halo(MdCpuContext *c, bool with_energy) {
-    if (!md_cpu_has_ranks(c) || !c->halo.is_stale) return 0;
+/* Of pairs, and of a many-body form of the densities. */
+static MdSplitSum total_potential(const MdCpuContext *c) {
+    MdCpuSum sum = add_blocks(c, MD_CPU_POTENTIAL, 0, c->n_blocks);
+    if (md_potential_embeds(&c->potential)) {
+        const MdCpuSum embedding = add_blocks(c, MD_CPU_EMBEDDING, 0, c->n_blocks);
+        md_cpu_sum_merge(&sum, &embedding, &c->accumulate);
+    }
+    return md_cpu_sum_value(&sum);
+}
+
+/* An exchange of the halo; meanwhile the pass over blocks that need none of it. Returns how many blocks are done. */
+static int64_t exchange(MdCpuContext *c, void (*begin)(MdCpuContext *c), void (*end)(MdCpuContext *c), int pass,
+                        bool with_energy) {
     double start_s = md_clock_s();
-    md_cpu_begin_halo(c);
+    begin(c);
     md_cpu_add_time(c, MD_CPU_HALO, start_s);
     start_s = md_clock_s();
     if (c->overlap) {
-        c->forces(c, with_energy, 0, c->n_interior);
+        c->forces(c, pass, with_energy, 0, c->n_interior);
         md_cpu_add_time(c, MD_CPU_FORCE, start_s); /* a call of the stage is all blocks */
         start_s = md_clock_s();
     }
-    md_cpu_end_halo(c);
+    end(c);
     md_cpu_end_stage(c, MD_CPU_HALO, start_s);
     return c->overlap ? c->n_interior : 0;
+}
+
+/* A pass over all blocks. */
+static void make_pass(MdCpuContext *c, int pass, bool with_energy) {
+    int64_t n_done = 0;
+    if (md_cpu_has_ranks(c) && pass == MD_CPU_EMBEDDED)
+        n_done = exchange(c, md_cpu_begin_slopes, md_cpu_end_slopes, pass, with_energy);
+    if (md_cpu_has_ranks(c) && pass != MD_CPU_EMBEDDED && c->halo.is_stale)
+        n_done = exchange(c, md_cpu_begin_halo, md_cpu_end_halo, pass, with_energy);
+    const double start_s = md_clock_s();
+    c->forces(c, pass, with_energy, n_done, c->n_blocks);
+    md_cpu_add_time(c, MD_CPU_FORCE, start_s);
 }
 
 static MdStatus compute_forces(void *context, bool with_energy) {
@@ -136,11 +158,12 @@ static MdStatus compute_forces(void *context, bool with_energy) {
     const bool energy = with_energy || c->energy_always;
     if (c->per_call) md_cpu_release_forces(c);
     need_forces(c);
-    const int64_t n_done = update_halo(c, energy);
+    const bool embeds = md_potential_embeds(&c->potential);
+    if (embeds) make_pass(c, MD_CPU_DENSITIES, energy);
+    make_pass(c, embeds ? MD_CPU_EMBEDDED : MD_CPU_PAIRS, energy);
     const double start_s = md_clock_s();
-    c->forces(c, energy, n_done, c->n_blocks);
     if (energy) {
-        c->pair_sums = (MdSumParts){.potential = total(c, MD_CPU_POTENTIAL),
+        c->pair_sums = (MdSumParts){.potential = total_potential(c),
                                     .truncation = total(c, MD_CPU_TRUNCATION),
                                     .virial = total(c, MD_CPU_VIRIAL)};
         for (int k = 0; k < MD_N_TENSOR && c->has_tensor; k++)

@@ -46,7 +46,8 @@ enum {
     MD_CPU_VIRIAL,
     MD_CPU_VIRIAL_TENSOR, /* the components, with analysis.pressure = tensor */
     MD_CPU_END_OF_PAIRS = MD_CPU_VIRIAL_TENSOR + MD_N_TENSOR,
-    MD_CPU_KINETIC = MD_CPU_END_OF_PAIRS,
+    MD_CPU_EMBEDDING = MD_CPU_END_OF_PAIRS, /* of a many-body form: F of the densities */
+    MD_CPU_KINETIC,
     MD_CPU_FORCE_SQ_MASS,
     MD_CPU_MOMENTUM, /* and y, z */
     MD_CPU_KINETIC_TENSOR = MD_CPU_MOMENTUM + 3,
@@ -90,8 +91,10 @@ enum {
 
 struct MdCpuKernels;
 struct MdCpuContext;
-/* Forces, and with energy the sums of pairs, of blocks begin .. end - 1 as block_order has them. */
-typedef void MdCpuForces(struct MdCpuContext *c, bool with_energy, int64_t begin, int64_t end);
+/* Forces, and with energy the sums of pairs, of blocks begin .. end - 1 as block_order has them. A many-body form has two passes: the
+ * first one makes F' of the densities, which the second one needs of the atoms and of their neighbours. */
+enum { MD_CPU_PAIRS, MD_CPU_DENSITIES, MD_CPU_EMBEDDED };
+typedef void MdCpuForces(struct MdCpuContext *c, int pass, bool with_energy, int64_t begin, int64_t end);
 
 /* The columns of this backend. */
 #define MD_CPU_COLUMNS(COLUMN)                                                                                         \
@@ -203,6 +206,7 @@ typedef struct MdCpuContext {
     void *around; /* [n_threads][x, y, z, type][around_room] */
     int32_t *around_atoms;
     int64_t around_room;
+    void *slope;       /* [n_places] of a many-body form: F' of the density at each atom; as forces */
     bool wants_energy; /* of the forces that are computed */
     bool built;        /* list or cells, or other data of the force kernel */
     bool far_apart;    /* an open axis is longer than the period of pair positions */
@@ -308,6 +312,9 @@ void md_cpu_arrange_atoms(MdCpuContext *c);
 /* Current positions from the ranks that own the atoms: begin sends, end waits for them. */
 void md_cpu_begin_halo(MdCpuContext *c);
 void md_cpu_end_halo(MdCpuContext *c);
+/* The same of F' of a many-body form, after the densities of all own atoms. */
+void md_cpu_begin_slopes(MdCpuContext *c);
+void md_cpu_end_slopes(MdCpuContext *c);
 void md_cpu_free_halo(MdCpuContext *c);
 uint64_t md_cpu_halo_bytes(const MdCpuContext *c); /* for halo_room copies, and the data to make them at a list */
 

@@ -55,7 +55,7 @@ void md_cpu_count(MdCpuContext *c, MdCounters *counters) {
     *counters = (MdCounters){-1, -1, -1, -1, -1, -1, -1, -1};
     counters->force_pairs_tested = count_force_tested(c);
     /* The kernel that computes energies counts the pairs inside; forces come out as they were. */
-    c->forces(c, true, 0, c->n_blocks);
+    c->forces(c, md_potential_embeds(&c->potential) ? MD_CPU_EMBEDDED : MD_CPU_PAIRS, true, 0, c->n_blocks);
     double pairs = 0;
     for (int64_t b = 0; b < c->n_blocks; b++) pairs += c->partial[b].pairs;
     counters->force_pairs_inside = llround(half ? pairs : 2 * pairs);

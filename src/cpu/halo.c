@@ -238,6 +238,16 @@ static void end_places(MdCpuContext *c) {
 void md_cpu_begin_halo(MdCpuContext *c) { exchange_timed(c, begin_places); }
 void md_cpu_end_halo(MdCpuContext *c) { exchange_timed(c, end_places); }
 
+static void begin_slopes(MdCpuContext *c) {
+    const size_t size = c->pair_double ? sizeof(double) : sizeof(float);
+    pack_entries(c, c->slope, c->halo.sent, size, size, 0);
+    begin_exchange(c, c->halo.sent, (char *)c->slope + (size_t)c->atom_room * size, size);
+}
+static void end_slopes(MdCpuContext *c) { md_comm_end(c->comm); }
+
+void md_cpu_begin_slopes(MdCpuContext *c) { exchange_timed(c, begin_slopes); }
+void md_cpu_end_slopes(MdCpuContext *c) { exchange_timed(c, end_slopes); }
+
 void md_cpu_free_halo(MdCpuContext *c) {
     md_free(c->halo.out);
     md_free(c->halo.sent);

@@ -119,6 +119,25 @@ static MdStatus check_ranks(const MdConfig *config, MdErrors *errors) {
     return status;
 }
 
+/* --- many-body forms ------------------------------------------------------------------------------------------------ */
+
+/* Two passes over the rows of a full list, by registers. */
+static MdStatus check_embedding(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
+    const struct {
+        int option, value, needed;
+    } rows[] = {{MD_OPTION_force_kernel, config->force_kernel, MD_KERNEL_LIST},
+                {MD_OPTION_neighbor_list, config->neighbor_list, MD_LIST_FULL},
+                {MD_OPTION_force_cutoff_test, config->force_cutoff_test, MD_CUTOFF_TEST_SELECT}};
+    const char *form = plan->potential.form->word;
+    MdStatus status = MD_OK;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (rows[k].value != rows[k].needed)
+            status = md_fail(errors, MD_ERROR_INPUT, "%s: %s does not run with potential.form = %s; take %s",
+                             md_option_name(rows[k].option), md_switch_words(rows[k].option)[rows[k].value], form,
+                             md_switch_words(rows[k].option)[rows[k].needed]);
+    return status;
+}
+
 static MdDomainShape shape_of(const MdConfig *config, const MdSystemPlan *plan) {
     MdDomainShape shape = {.unit = md_config_unit(config, MD_LENGTH),
                            .dimension = plan->box.dimension,
@@ -140,6 +159,7 @@ MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
         md_choices_add(choices, "force.kernel", "list", "the fastest of this backend at every size");
     }
     /* A variant that has no version for several processes may not exist at all: it is refused once, with the value that works. */
+    if (md_potential_embeds(&plan->potential) && check_embedding(config, plan, errors) != MD_OK) return MD_ERROR_INPUT;
     const MdStatus ranks = plan->comm ? check_ranks(config, errors) : MD_OK;
     const MdStatus checked = ranks == MD_OK ? md_variants_check(md_cpu_variants(), "cpu", config, errors) : ranks;
     const MdDomainShape shape = shape_of(config, plan);

@@ -9,7 +9,8 @@
  *
  * Each atom visits all of its partners, so atoms are independent of each other: blocks of them, whose size
  * does not depend on the number of threads, are shared out among the threads, and their totals are added in the order of the
- * blocks. The work for a pair is a visitor: one adds forces and energies, one adds the bounds of rounding. Of several
+ * blocks. The work for a pair is a visitor: one adds forces and energies, one adds the bounds of rounding; of a many-body form
+ * others add densities before. Of several
  * processes each judges a slab of the box (slabs.h). */
 #include "cpu/reference.h"
 
@@ -146,9 +147,16 @@ typedef struct Totals {
 typedef struct Partners {
     int64_t i, j;
     const Place *x_i, *x_j;
-    const MdPair_d *pair;
+    const MdPair_d *pair, *density; /* density: of a many-body form */
     double d[3], r_sq;
 } Partners;
+
+/* An atom of a many-body form. For the bounds also: F''; the gradient of rho; what roundings may change rho by, and roundings and shaken
+ * distances together; and by how much F' may be off then. */
+typedef struct Embedded {
+    double rho, slope; /* slope: F' */
+    double bend, gradient[3], rounded, off, slope_off;
+} Embedded;
 
 /* The work for each atom and each of its partners within reach, some beyond their cutoff. Every pair comes twice,
  * once from either atom: quantities of the pair are added where i < j. */
@@ -161,10 +169,19 @@ struct Visitor {
     double roundoff, accumulate, shake; /* for bounds: see reference.h */
     double longest;                     /* periodic edge, or another length that scales the rounding of positions */
     double *force_bound;                /* [n_atoms] */
+    Embedded *embedded;                 /* [n_atoms]; NULL: a form of pairs */
+    bool goes_around;                   /* visits the atoms around the slab as well: densities */
 };
 
-static double force_over_r(const Visitor *visitor, const MdPair_d *pair, double r_sq) {
-    return md_pair_force(visitor->system->potential.form, pair, r_sq);
+/* F'(rho_i) + F'(rho_j), or 0. */
+static double slope_of(const Visitor *visitor, const Partners *p) {
+    return visitor->embedded ? visitor->embedded[p->i].slope + visitor->embedded[p->j].slope : 0;
+}
+
+static double force_over_r(const Visitor *visitor, const Partners *p, double r_sq) {
+    const MdForm *form = visitor->system->potential.form;
+    const double of_pair = md_pair_force(form, p->pair, r_sq);
+    return visitor->embedded ? of_pair + slope_of(visitor, p) * md_pair_force(form, p->density, r_sq) : of_pair;
 }
 
 static double pair_energy(const Visitor *visitor, const MdPair_d *pair, double r_sq) {
@@ -180,10 +197,16 @@ static void add_term(double *total, double *lost, double term) {
     *total = sum;
 }
 
+static void add_density(const Visitor *visitor, const Partners *p, Totals *totals) {
+    (void)totals;
+    if (p->r_sq < p->density->cutoff_sq)
+        visitor->embedded[p->i].rho += md_pair_energy(visitor->system->potential.form, p->density, p->r_sq);
+}
+
 /* Adds the pair to the force on i, and once to the sums, if it is inside its cutoff. */
 static void add_pair(const Visitor *visitor, const Partners *p, Totals *totals) {
     if (!(p->r_sq < p->pair->cutoff_sq)) return;
-    double over_r = force_over_r(visitor, p->pair, p->r_sq);
+    double over_r = force_over_r(visitor, p, p->r_sq);
     for (int a = 0; a < 3; a++) visitor->force[3 * p->i + a] += over_r * p->d[a];
     if (p->i > p->j) return;
     totals->sums.pairs++;
@@ -193,6 +216,50 @@ static void add_pair(const Visitor *visitor, const Partners *p, Totals *totals) 
     for (int k = 0; k < MD_N_TENSOR; k++)
         add_term(&totals->sums.virial_tensor[k], &totals->lost.virial_tensor[k],
                  over_r * p->d[MD_TENSOR_FIRST_AXIS(k)] * p->d[MD_TENSOR_SECOND_AXIS(k)]);
+}
+
+/* By how much roundings change the distance of a pair. */
+static double shake_of(const Visitor *visitor, const Partners *p, double r) {
+    const double extent = fmax(visitor->longest, fmax(p->x_i->extent, p->x_j->extent));
+    return visitor->shake * extent + visitor->roundoff * r;
+}
+
+/* Of the pair, with a many-body form of phi + (F'(rho_i) + F'(rho_j)) g; the size of U stays that of phi. */
+static MdShape shape_of(const Visitor *visitor, const Partners *p, double r) {
+    const MdForm *form = visitor->system->potential.form;
+    MdShape shape = md_pair_shape_shifted(form, p->pair, r);
+    if (!visitor->embedded) return shape;
+    const MdShape density = md_pair_shape_shifted(form, p->density, r);
+    const double slope = slope_of(visitor, p),
+                 size = fabs(visitor->embedded[p->i].slope) + fabs(visitor->embedded[p->j].slope);
+    shape.du += slope * density.du;
+    shape.ddu += slope * density.ddu;
+    shape.size_du += size * density.size_du;
+    shape.size_ddu += size * density.size_ddu;
+    return shape;
+}
+
+/* Of the force, by what F' is off. */
+static double slope_error(const Visitor *visitor, const Partners *p, double r) {
+    if (!visitor->embedded) return 0;
+    return (visitor->embedded[p->i].slope_off + visitor->embedded[p->j].slope_off) *
+           md_pair_shape_shifted(visitor->system->potential.form, p->density, r).size_du;
+}
+
+/* The density at atom i, its gradient, and by how much it may be off. */
+static void add_density_bound(const Visitor *visitor, const Partners *p, Totals *totals) {
+    const MdForm *form = visitor->system->potential.form;
+    const double r = sqrt(p->r_sq), shake = shake_of(visitor, p, r), cutoff = p->density->cutoff;
+    Embedded *e = &visitor->embedded[p->i];
+    (void)totals;
+    if (!(r < cutoff + shake)) return;
+    const MdShape g = md_pair_shape_shifted(form, p->density, r);
+    const double edge = r > cutoff - shake ? fabs(md_pair_energy(form, p->density, p->density->cutoff_sq)) : 0;
+    e->rounded += visitor->roundoff * g.size_u + edge;
+    e->off += visitor->roundoff * g.size_u + edge + shake * g.size_du;
+    if (!(p->r_sq < p->density->cutoff_sq)) return;
+    e->rho += g.u;
+    for (int a = 0; a < 3; a++) e->gradient[a] += g.du * p->d[a] / r;
 }
 
 /* Adds the bound on the rounding errors of this pair. For the force on one atom all parts are added in full. For the sums over
@@ -205,18 +272,16 @@ static void add_pair(const Visitor *visitor, const Partners *p, Totals *totals) 
  * distance, which also turns the direction of the pair. One bound is for all components: the first. */
 static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals) {
     const MdPair_d *pair = p->pair;
-    double r_sq = p->r_sq, r = sqrt(r_sq);
-    const double extent = fmax(visitor->longest, fmax(p->x_i->extent, p->x_j->extent));
-    double shake = visitor->shake * extent + visitor->roundoff * r;
+    const double r = sqrt(p->r_sq), shake = shake_of(visitor, p, r);
     if (!(r < pair->cutoff + shake)) return;
-    const MdShape shape = md_pair_shape_shifted(visitor->system->potential.form, pair, r);
+    const MdShape shape = shape_of(visitor, p, r);
     double force_size = shape.size_du;
-    double force_shaken = shake * (shape.size_ddu + force_size / r);
+    double force_shaken = shake * (shape.size_ddu + force_size / r) + slope_error(visitor, p, r);
     double force_bound = visitor->roundoff * force_size + force_shaken;
-    double edge_force = r > pair->cutoff - shake ? fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r : 0;
+    double edge_force = r > pair->cutoff - shake ? fabs(force_over_r(visitor, p, pair->cutoff_sq)) * r : 0;
     visitor->force_bound[p->i] += force_bound + edge_force;
     totals->scales.force += force_size;
-    totals->scales.extent = fmax(totals->scales.extent, extent);
+    totals->scales.extent = fmax(totals->scales.extent, fmax(visitor->longest, fmax(p->x_i->extent, p->x_j->extent)));
     if (p->i > p->j) return;
     double total = visitor->roundoff + visitor->accumulate; /* sizes of parts are no less than that of the whole */
     double energy_shaken = shake * force_size;
@@ -239,8 +304,12 @@ static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals)
 static void add_curvature(const Visitor *visitor, const Partners *p, Totals *totals) {
     if (!(p->r_sq < p->pair->cutoff_sq)) return;
     const MdSystem *system = visitor->system;
-    const double second = md_pair_shape_shifted(system->potential.form, p->pair, sqrt(p->r_sq)).ddu;
-    double laplacian = second - (system->box.dimension - 1) * force_over_r(visitor, p->pair, p->r_sq);
+    const double second = shape_of(visitor, p, sqrt(p->r_sq)).ddu;
+    double laplacian = second - (system->box.dimension - 1) * force_over_r(visitor, p, p->r_sq);
+    if (visitor->embedded) { /* the density at j changes */
+        const double slope = md_pair_shape_shifted(system->potential.form, p->density, sqrt(p->r_sq)).du;
+        laplacian += visitor->embedded[p->j].bend * slope * slope;
+    }
     const int type = system->type[p->i];
     totals->scales.curvature += laplacian / system->mass[type];
     totals->scales.curvature_of[type] += laplacian / system->mass[type];
@@ -263,7 +332,9 @@ static void visit_pair(const Visitor *visitor, int64_t i, const Place *x_i, int6
         p.r_sq += p.d[a] * p.d[a];
     }
     if (!(p.r_sq <= visitor->reach * visitor->reach)) return;
-    p.pair = &potential->pair[system->type[i] * potential->n_types + system->type[j]];
+    const int kind = system->type[i] * potential->n_types + system->type[j];
+    p.pair = &potential->pair[kind];
+    p.density = &potential->density[kind];
     visitor->visit(visitor, &p, totals);
 }
 
@@ -339,7 +410,8 @@ static Totals visit_pairs(const Visitor *visitor, const MdSlab *slab) {
         blocks[b] = (Totals){0};
         if (md_stop_requested()) continue;
         for (int64_t slot = b * BLOCK; slot < end; slot++)
-            if (!slab->is_judged || slab->is_judged[cells.atom[slot]]) visit_atom(visitor, &cells, slot, &blocks[b]);
+            if (!slab->is_judged || visitor->goes_around || slab->is_judged[cells.atom[slot]])
+                visit_atom(visitor, &cells, slot, &blocks[b]);
     }
     for (int64_t b = 0; b < n_blocks; b++) add_totals(&totals, &blocks[b]);
     md_free(blocks);
@@ -348,11 +420,62 @@ static Totals visit_pairs(const Visitor *visitor, const MdSlab *slab) {
     return totals;
 }
 
+/* --- many-body forms ------------------------------------------------------------------------------------------------ */
+
+/* NULL of a form of pairs. */
+static Embedded *make_embedded(const MdSlab *slab) {
+    if (!md_potential_embeds(&slab->system.potential)) return NULL;
+    Embedded *embedded = md_alloc((size_t)slab->system.n_atoms, sizeof *embedded, "densities");
+    memset(embedded, 0, (size_t)slab->system.n_atoms * sizeof *embedded);
+    return embedded;
+}
+
+/* From the densities F' and its error, of all atoms here; of those that this process judges the energies, their bounds and the curvature of
+ * the density at each atom, over all processes. */
+static Totals embed(const Visitor *visitor, const MdSlab *slab) {
+    const MdSystem *system = visitor->system;
+    Totals totals = {0};
+    for (int64_t i = 0; i < system->n_atoms; i++) {
+        Embedded *e = &visitor->embedded[i];
+        const int type = system->type[i];
+        const MdEmbedding f = md_potential_embedding(&system->potential, type, e->rho);
+        e->slope = f.du;
+        e->bend = f.ddu;
+        e->slope_off = f.ddu * e->off + visitor->roundoff * fabs(f.du);
+        if (slab->is_judged && !slab->is_judged[i]) continue;
+        add_term(&totals.sums.potential, &totals.lost.potential, f.u);
+        totals.sums_bound.potential += fabs(f.du) * e->rounded + (visitor->roundoff + visitor->accumulate) * fabs(f.u);
+        double gradient_sq = 0;
+        for (int a = 0; a < 3; a++) gradient_sq += e->gradient[a] * e->gradient[a];
+        totals.scales.curvature += f.ddu * gradient_sq / system->mass[type];
+        totals.scales.curvature_of[type] += f.ddu * gradient_sq / system->mass[type];
+    }
+    add_over_ranks(slab->whole->comm, &totals);
+    return totals;
+}
+
+/* The first pass, by that visit: densities. */
+static Totals add_densities(const Visitor *visitor, const MdSlab *slab,
+                            void (*visit)(const Visitor *visitor, const Partners *p, Totals *totals)) {
+    if (!visitor->embedded) return (Totals){0};
+    Visitor first = *visitor;
+    first.visit = visit;
+    first.goes_around = true;
+    visit_pairs(&first, slab);
+    return embed(visitor, slab);
+}
+
+/* How far around a slab atoms are needed: those at its edge have neighbours whose densities come from as far again. */
+static double slab_reach(const MdSystem *system, double reach) {
+    return md_potential_embeds(&system->potential) ? 2 * reach : reach;
+}
+
 static Visitor force_visitor(const MdSlab *slab, double *force) {
     return (Visitor){.visit = add_pair,
                      .system = &slab->system,
                      .reach = slab->system.potential.cutoff_max,
-                     .force = md_slab_rows(slab, force, 3)};
+                     .force = md_slab_rows(slab, force, 3),
+                     .embedded = make_embedded(slab)};
 }
 
 static MdSums finished_sums(const Totals *totals) {
@@ -362,26 +485,40 @@ static MdSums finished_sums(const Totals *totals) {
 }
 
 void md_reference_forces(const MdSystem *system, const double *position, double *force, MdSums *sums) {
-    MdSlab slab = md_slab_take(system, position, system->potential.cutoff_max);
+    MdSlab slab = md_slab_take(system, position, slab_reach(system, system->potential.cutoff_max));
     const Visitor visitor = force_visitor(&slab, force);
-    const Totals totals = visit_pairs(&visitor, &slab);
+    const Totals of_atoms = add_densities(&visitor, &slab, add_density);
+    Totals totals = visit_pairs(&visitor, &slab);
+    add_totals(&totals, &of_atoms);
     *sums = finished_sums(&totals);
     md_slab_return(&slab, visitor.force, force, 3);
+    md_free(visitor.embedded);
     md_slab_free(&slab);
+}
+
+static void visit_brute(const Visitor *visitor, const MdSlab *slab, Totals *totals) {
+    for (int64_t i = 0; i < slab->system.n_atoms; i++) {
+        const Place x_i = place_of(&slab->position[3 * i]);
+        for (int64_t j = 0; j < slab->system.n_atoms; j++) {
+            const Place x_j = place_of(&slab->position[3 * j]);
+            if (i != j) visit_pair(visitor, i, &x_i, j, &x_j, totals);
+        }
+    }
 }
 
 void md_reference_forces_brute(const MdSystem *system, const double *position, double *force, MdSums *sums) {
     const MdSlab slab = {.whole = system, .system = *system, .position = position};
     const Visitor visitor = force_visitor(&slab, force);
     Totals totals = {0};
-    for (int64_t i = 0; i < system->n_atoms; i++) {
-        const Place x_i = place_of(&position[3 * i]);
-        for (int64_t j = 0; j < system->n_atoms; j++) {
-            const Place x_j = place_of(&position[3 * j]);
-            if (i != j) visit_pair(&visitor, i, &x_i, j, &x_j, &totals);
-        }
+    if (visitor.embedded) {
+        Visitor first = visitor;
+        first.visit = add_density;
+        visit_brute(&first, &slab, &totals);
+        totals = embed(&visitor, &slab);
     }
+    visit_brute(&visitor, &slab, &totals);
     *sums = finished_sums(&totals);
+    md_free(visitor.embedded);
 }
 
 void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double accumulate,
@@ -390,7 +527,7 @@ void md_reference_bounds(const MdSystem *system, const double *position, double 
     /* Pairs this far beyond the cutoff are looked at, in case that rounding brings them in: more than enough if the
      * positions are meaningful. */
     const double reach = 1.05 * system->potential.cutoff_max;
-    MdSlab slab = md_slab_take(system, position, reach);
+    MdSlab slab = md_slab_take(system, position, slab_reach(system, reach));
     Visitor visitor = {.visit = add_limits,
                        .system = &slab.system,
                        .reach = reach,
@@ -398,11 +535,15 @@ void md_reference_bounds(const MdSystem *system, const double *position, double 
                        .accumulate = accumulate,
                        .shake = shake,
                        .longest = wide,
-                       .force_bound = md_slab_rows(&slab, force_bound, 1)};
+                       .force_bound = md_slab_rows(&slab, force_bound, 1),
+                       .embedded = make_embedded(&slab)};
     for (int a = 0; a < system->box.dimension; a++)
         if (system->box.periodic[a]) visitor.longest = fmax(visitor.longest, system->box.length[a]);
-    const Totals totals = visit_pairs(&visitor, &slab);
+    const Totals of_atoms = add_densities(&visitor, &slab, add_density_bound);
+    Totals totals = visit_pairs(&visitor, &slab);
+    add_totals(&totals, &of_atoms);
     md_slab_return(&slab, visitor.force_bound, force_bound, 1);
+    md_free(visitor.embedded);
     md_slab_free(&slab);
     *sums_bound = totals.sums_bound;
     sums_bound->potential += 6 * sqrt(totals.shaken_sq.potential);

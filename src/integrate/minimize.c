@@ -224,9 +224,9 @@ MdStatus md_minimize(const MdBackendOps *ops, const MdConfig *asked, const MdSys
     if (status == MD_OK) {
         const MdPotential *potential = &system->potential;
         for (int k = 0; k < potential->n_types * potential->n_types; k++) {
-            const double contact = md_pair_contact(potential->form, &potential->pair[k]);
+            const double contact = md_potential_contact(potential, k);
             d.most = fmin(d.most, 0.1 * contact);
-            stiffness = fmax(stiffness, md_pair_shape(potential->form, &potential->pair[k], contact).ddu);
+            stiffness = fmax(stiffness, md_potential_shape(potential, k, contact).ddu);
         }
         d.longest = 1 / sqrt(stiffness);
         d.half_skin = 0.5 * config.neighbor_skin;

@@ -80,13 +80,8 @@ float md_pair_force_in_single(const MdForm *form, const MdPair_f *pair, float r_
 MdShape md_pair_shape(const MdForm *form, const MdPair_d *pair, double r); /* without shift */
 MdShape md_pair_shape_shifted(const MdForm *form, const MdPair_d *pair, double r);
 
-/* The distance at which U, seen from large distances, first reaches an energy: as near as two particles come with that energy. U is
- * taken without its cutoff. INFINITY: it is above that energy up to 1,000 cutoffs. */
-double md_pair_reach(const MdForm *form, const MdPair_d *pair, double energy);
-/* The distance where U is zero, and the depth of the well: sigma and epsilon of Lennard-Jones. A form without a well has half of the
- * cutoff, and U there. */
+/* The distance where U is zero: sigma of Lennard-Jones. A form without a well has half of the cutoff. */
 double md_pair_contact(const MdForm *form, const MdPair_d *pair);
-double md_pair_scale(const MdForm *form, const MdPair_d *pair);
 /* Whether the formulas agree with the shape, and its derivatives with each other, at 64 distances up to the cutoff, also as the pair is
  * truncated; if not, r is a distance where they do not. */
 bool md_pair_is_consistent(const MdForm *form, const MdPair_d *pair, double *r);

@@ -1,7 +1,9 @@
 #include <math.h>
+#include <stddef.h>
 
 #include "physics/forms.def"
 #include "physics/formulas.h"
+#include "physics/potential.h"
 
 #define FORMULAS(name, word, file, ...) extern const MdFormFormulas md_formulas_##file;
 MD_FORMS(FORMULAS)
@@ -84,37 +86,128 @@ MdShape md_pair_shape_shifted(const MdForm *form, const MdPair_d *pair, double r
 
 /* --- properties of a form for messages and limits, found numerically ------------------------------------------------ */
 
-double md_pair_reach(const MdForm *form, const MdPair_d *pair, double energy) {
-    const double furthest = 1e3 * pair->cutoff, nearest = 1e-6 * pair->cutoff;
-    double high = pair->cutoff;
-    while (high < furthest && md_pair_shape(form, pair, high).u >= energy) high *= 1.02;
+/* A pair, or the effective pair of a many-body form (potential.h): phi + slope * density. */
+typedef struct Curve {
+    const MdForm *form;
+    const MdPair_d *pair, *density;
+    double slope;
+} Curve;
+
+static MdShape curve_at(const Curve *c, double r) {
+    MdShape shape = md_pair_shape(c->form, c->pair, r);
+    if (!c->density) return shape;
+    const MdShape density = md_pair_shape(c->form, c->density, r);
+    const double slope = c->slope, size = fabs(slope);
+    return (MdShape){.u = shape.u + slope * density.u,
+                     .du = shape.du + slope * density.du,
+                     .ddu = shape.ddu + slope * density.ddu,
+                     .size_u = shape.size_u + size * density.size_u,
+                     .size_du = shape.size_du + size * density.size_du,
+                     .size_ddu = shape.size_ddu + size * density.size_ddu};
+}
+
+static double reach_of(const Curve *c, double energy) {
+    const double furthest = 1e3 * c->pair->cutoff, nearest = 1e-6 * c->pair->cutoff;
+    double high = c->pair->cutoff;
+    while (high < furthest && curve_at(c, high).u >= energy) high *= 1.02;
     if (high >= furthest) return INFINITY;
     double low = high;
-    while (low > nearest && md_pair_shape(form, pair, low).u < energy) low /= 1.02;
+    while (low > nearest && curve_at(c, low).u < energy) low /= 1.02;
     for (int k = 0; k < 70; k++) {
         const double r = (low + high) / 2;
-        if (md_pair_shape(form, pair, r).u < energy) high = r;
+        if (curve_at(c, r).u < energy) high = r;
         else low = r;
     }
     return low;
 }
 
-double md_pair_contact(const MdForm *form, const MdPair_d *pair) {
-    const double r = md_pair_reach(form, pair, 0);
-    return isfinite(r) ? r : pair->cutoff / 2;
+static double contact_of(const Curve *c) {
+    const double r = reach_of(c, 0);
+    return isfinite(r) ? r : c->pair->cutoff / 2;
 }
 
-double md_pair_scale(const MdForm *form, const MdPair_d *pair) {
-    double low = md_pair_contact(form, pair), high = low;
-    const double furthest = fmax(10 * low, pair->cutoff), at_contact = md_pair_shape(form, pair, low).u;
-    while (high < furthest && md_pair_shape(form, pair, high).du < 0) high *= 1.02;
+static double scale_of(const Curve *c) {
+    double low = contact_of(c), high = low;
+    const double furthest = fmax(10 * low, c->pair->cutoff), at_contact = curve_at(c, low).u;
+    while (high < furthest && curve_at(c, high).du < 0) high *= 1.02;
     if (high >= furthest) return fabs(at_contact);
     for (int k = 0; k < 50; k++) {
         const double r = (low + high) / 2;
-        if (md_pair_shape(form, pair, r).du < 0) low = r;
+        if (curve_at(c, r).du < 0) low = r;
         else high = r;
     }
-    return fabs(md_pair_shape(form, pair, low).u);
+    return fabs(curve_at(c, low).u);
+}
+
+double md_pair_contact(const MdForm *form, const MdPair_d *pair) {
+    const Curve c = {form, pair, NULL, 0};
+    return contact_of(&c);
+}
+
+static Curve curve_of(const MdPotential *potential, int k) {
+    const bool embeds = md_potential_embeds(potential);
+    return (Curve){potential->form, &potential->pair[k], embeds ? &potential->density[k] : NULL, potential->slope[k]};
+}
+
+MdShape md_potential_shape(const MdPotential *potential, int k, double r) {
+    const Curve c = curve_of(potential, k);
+    return curve_at(&c, r);
+}
+double md_potential_reach(const MdPotential *potential, int k, double energy) {
+    const Curve c = curve_of(potential, k);
+    return reach_of(&c, energy);
+}
+double md_potential_contact(const MdPotential *potential, int k) {
+    const Curve c = curve_of(potential, k);
+    return contact_of(&c);
+}
+double md_potential_scale(const MdPotential *potential, int k) {
+    const Curve c = curve_of(potential, k);
+    return scale_of(&c);
+}
+
+double md_potential_edge_force(const MdPotential *potential, int k) {
+    const MdPair_d *pair = &potential->pair[k], *density = &potential->density[k];
+    const double force = md_pair_force(potential->form, pair, pair->cutoff_sq) * pair->cutoff;
+    if (!md_potential_embeds(potential)) return force;
+    return force + potential->slope[k] * md_pair_force(potential->form, density, density->cutoff_sq) * pair->cutoff;
+}
+
+/* --- many-body forms ------------------------------------------------------------------------------------------------ */
+
+bool md_potential_embeds(const MdPotential *potential) {
+    return potential->form && potential->form->traits & MD_FORM_EMBEDS;
+}
+
+MdEmbedding md_potential_embedding(const MdPotential *potential, int type, double rho) {
+    const double s = potential->strength[type], root = sqrt(rho);
+    if (!(rho > 0)) return (MdEmbedding){0, 0, 0};
+    return (MdEmbedding){.u = -s * root, .du = -s / (2 * root), .ddu = s / (4 * root * rho)};
+}
+
+/* Of an even crystal, face-centred cubic or square, that has only pairs of this kind; its neighbours are within half of the cutoff. */
+static double density_of_crystal(const MdForm *form, const MdPair_d *density, int dimension, double number_density) {
+    const double side = dimension == 3 ? cbrt(0.5 / number_density) : sqrt(1 / number_density), /* of half a cell */
+        edge = fmin(side, density->cutoff / (2 * (dimension == 3 ? sqrt(2.0) : 1)));
+    const int n = (int)(density->cutoff / edge) + 1, depth = dimension == 3 ? n : 0;
+    double rho = 0;
+    for (int z = -depth; z <= depth; z++)
+        for (int y = -n; y <= n; y++)
+            for (int x = -n; x <= n; x++) {
+                const double r_sq = edge * edge * (double)(x * x + y * y + z * z);
+                if ((dimension == 3 && (x + y + z) % 2 != 0) || r_sq == 0 || r_sq >= density->cutoff_sq) continue;
+                rho += md_pair_energy(form, density, r_sq);
+            }
+    return rho;
+}
+
+void md_potential_set_slopes(MdPotential *potential, int dimension, double number_density) {
+    const int n = potential->n_types;
+    for (int k = 0; k < n * n && md_potential_embeds(potential); k++) {
+        const double rho = density_of_crystal(potential->form, &potential->density[k], dimension, number_density);
+        potential->slope[k] =
+            md_potential_embedding(potential, k / n, rho).du + md_potential_embedding(potential, k % n, rho).du;
+    }
 }
 
 /* At a distance, as the pair is truncated. Where U'' jumps, at both ends of a switch, it is not integrated. */

@@ -17,11 +17,6 @@ void md_advice_log_types(const MdRecord *r, const char *prefix) {
            prefix, alike[0] + 1, alike[1] + 1, r->plan.type_name[alike[0]], r->plan.type_name[alike[1]]);
 }
 
-/* Where the energy is zero: sigma. */
-static double sigma_of(const MdPotential *potential, const MdPair_d *pair) {
-    return md_pair_contact(potential->form, pair);
-}
-
 char *md_advice_cutoffs(const MdRecord *r) {
     enum { MOST = 4 };
     const MdPotential *potential = &r->plan.potential;
@@ -31,23 +26,23 @@ char *md_advice_cutoffs(const MdRecord *r) {
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
         const int i = k / potential->n_types, j = k % potential->n_types;
         const MdPair_d *pair = &potential->pair[k];
-        if (i > j || pair->cutoff > 1.122462048309373 * sigma_of(potential, pair) * (1 + 1e-9)) continue; /* 2^(1/6) */
+        if (i > j || pair->cutoff > 1.122462048309373 * md_potential_contact(potential, k) * (1 + 1e-9))
+            continue; /* 2^(1/6) */
         if (n == 0) first = k;
         if (n++ < MOST)
             md_text_add(&text, "%s %d %d (sigma %.4g, cutoff %.4g%s)", n > 1 ? "," : "", i + 1, j + 1,
-                        sigma_of(potential, pair), pair->cutoff, md_config_unit_after(r->config, MD_LENGTH));
+                        md_potential_contact(potential, k), pair->cutoff, md_config_unit_after(r->config, MD_LENGTH));
     }
     if (n == 0) return NULL;
     if (n > MOST) md_text_add(&text, " and %d more", n - MOST);
-    const MdPair_d *pair = &potential->pair[first];
-    const double sigma = sigma_of(potential, pair);
+    const double sigma = md_potential_contact(potential, first);
     char *pairs = md_text_take(&text),
          *advice = md_format("cut at or inside the minimum, 2^(1/6) sigma, where they only repel: pair%s%s. For a "
                              "Lennard-Jones fluid give a "
                              "cutoff of some 2.5 sigma: potential.pairs = %d %d %.6g %.6g %.6g%s; for repulsion only "
                              "potential.form = wca",
                              n > 1 ? "s" : "", pairs, first / potential->n_types + 1, first % potential->n_types + 1,
-                             md_pair_scale(potential->form, pair), sigma, 2.5 * sigma, n > 1 ? " ; ..." : "");
+                             md_potential_scale(potential, first), sigma, 2.5 * sigma, n > 1 ? " ; ..." : "");
     free(pairs);
     return advice;
 }
@@ -69,6 +64,7 @@ bool md_advice_tail(const MdRecord *r, const char **note) {
     const int shift = r->plan.potential.shift;
     *note = !isfinite(md_box_volume(&r->plan.box))                ? "none: an open box has no density"
             : r->plan.potential.form->traits & MD_FORM_OWN_CUTOFF ? "none: the form (wca) is zero beyond its own cutoff"
+            : md_potential_embeds(&r->plan.potential)             ? "none: the energy of an atom is no sum over pairs"
             : shift == MD_SHIFT_FORCE  ? "none: potential.shift = force changes all pairs inside the cutoff, too"
             : shift == MD_SHIFT_SWITCH ? "none: potential.shift = switch changes pairs inside the cutoff, too"
                                        : NULL;
@@ -92,7 +88,7 @@ static double energy_scale(const MdRecord *r) {
     double most = 0;
     if (!is_metal(r)) return 1;
     for (int k = 0; k < potential->n_types * potential->n_types; k++)
-        most = fmax(most, md_pair_scale(potential->form, &potential->pair[k]));
+        most = fmax(most, md_potential_scale(potential, k));
     return most;
 }
 
@@ -151,7 +147,7 @@ static int smallest_pair(const MdPotential *potential, double *sigma) {
     int smallest = 0;
     *sigma = INFINITY;
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
-        const double of_pair = sigma_of(potential, &potential->pair[k]);
+        const double of_pair = md_potential_contact(potential, k);
         if (of_pair < *sigma) smallest = k;
         *sigma = fmin(*sigma, of_pair);
     }

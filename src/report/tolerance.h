@@ -60,10 +60,9 @@ static inline double md_tolerance_shake(int precision) { return 5 * 1.7320508 * 
 static inline double md_tolerance_rounding(const MdPotential *potential) {
     double depth = 0, slope = 0;
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
-        const MdPair_d *pair = &potential->pair[k];
-        const double contact = md_pair_contact(potential->form, pair);
-        depth = fmax(depth, md_pair_scale(potential->form, pair));
-        slope = fmax(slope, fabs(md_pair_shape(potential->form, pair, contact).du));
+        const double contact = md_potential_contact(potential, k);
+        depth = fmax(depth, md_potential_scale(potential, k));
+        slope = fmax(slope, fabs(md_potential_shape(potential, k, contact).du));
     }
     return 0.05 * depth / (slope * 2 * 1.7320508);
 }
@@ -128,12 +127,12 @@ static inline double md_tolerance_time_step(const MdThermo *row, double curvatur
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
         const MdPair_d *pair = &potential->pair[k];
         double mass = fmin(system->mass[k / potential->n_types], system->mass[k % potential->n_types]);
-        double nearest = fmin(pair->cutoff, md_pair_reach(potential->form, pair, 3 * row->temperature));
-        double force = fabs(md_pair_shape(potential->form, pair, nearest).du);
+        double nearest = fmin(pair->cutoff, md_potential_reach(potential, k, 3 * row->temperature));
+        double force = fabs(md_potential_shape(potential, k, nearest).du);
         double speed = sqrt(2 * row->temperature / mass);
         peak_sq = fmax(peak_sq, force * force / mass);
-        scale = fmax(scale, md_pair_scale(potential->form, pair));
-        double jump = md_pair_force(potential->form, pair, pair->cutoff_sq) * pair->cutoff;
+        scale = fmax(scale, md_potential_scale(potential, k));
+        double jump = md_potential_edge_force(potential, k);
         double crossings = row->pairs * (2 * speed * row->time / pair->cutoff + 1);
         step_force = fmax(step_force, fabs(jump) * speed * sqrt(crossings));
     }

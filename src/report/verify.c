@@ -137,10 +137,12 @@ static double places_off(const MdSystem *system, const double *position) {
 
 uint64_t md_verify_bytes(const MdSystemPlan *plan) {
     const uint64_t n_own = (uint64_t)md_comm_block_size(plan->comm, plan->n_atoms),
-                   n_here = (uint64_t)md_slab_most(plan, 1.05 * plan->potential.cutoff_max);
+                   embeds = md_potential_embeds(&plan->potential),
+                   n_here = (uint64_t)md_slab_most(plan, (embeds ? 2 : 1) * 1.05 * plan->potential.cutoff_max);
     /* five arrays (13 doubles an atom); the reference's cells: position, number, cell and bucket of an atom, and
-     * the buckets, between one and two an atom; of several processes the messages, or the forces of a slab */
-    return n_own * 13 * sizeof(double) + n_here * (4 * sizeof(double) + 7 * sizeof(int64_t) + 2 * sizeof(bool)) +
+     * the buckets, between one and two an atom; of a many-body form its densities; of several processes the messages, or the forces of a slab */
+    return n_own * 13 * sizeof(double) +
+           n_here * ((4 + 8 * embeds) * sizeof(double) + 7 * sizeof(int64_t) + 2 * sizeof(bool)) +
            (plan->comm ? n_here * 12 * sizeof(double) : 0);
 }
 
@@ -439,9 +441,8 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
     const MdThermo *first = &history->rows[0];
     const double quantum = md_heat_bath_quantum(config);
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
-        const MdPair_d *pair = &potential->pair[k];
-        const bool has_well = isfinite(md_pair_reach(potential->form, pair, 0));
-        epsilon = fmax(epsilon, fmax(md_pair_scale(potential->form, pair), has_well ? 0 : first->temperature));
+        const bool has_well = isfinite(md_potential_reach(potential, k, 0));
+        epsilon = fmax(epsilon, fmax(md_potential_scale(potential, k), has_well ? 0 : first->temperature));
     }
     for (int k = 0; k < potential->n_types; k++) mass = fmax(mass, system->mass[k]);
     const MdThermo largest = largest_of(history, end);

@@ -406,11 +406,13 @@ static void plan_room(MdSystemPlan *plan, const MdCoordinates *coordinates) {
         volume *= coordinates && !box->periodic[a] ? fmax(wide, 1) : box->length[a];
     }
     plan->density = (double)plan->n_atoms / volume;
+    md_potential_set_slopes(&plan->potential, box->dimension, plan->density);
 }
 
 static bool is_same_pair(const MdPotential *potential, int a, int b, int partner) {
-    const int n = potential->n_types;
-    return memcmp(&potential->pair[a * n + partner], &potential->pair[b * n + partner], sizeof(MdPair_d)) == 0;
+    const int i = a * potential->n_types + partner, j = b * potential->n_types + partner;
+    return memcmp(&potential->pair[i], &potential->pair[j], sizeof(MdPair_d)) == 0 &&
+           memcmp(&potential->density[i], &potential->density[j], sizeof(MdPair_d)) == 0;
 }
 
 /* The first two types of the same mass and the same pairs with each other and with all others. */
@@ -420,7 +422,7 @@ static void find_alike(const MdLayout *layout, int alike[2]) {
     alike[0] = alike[1] = 0;
     for (int a = 0; a < n; a++)
         for (int b = a + 1; b < n; b++) {
-            bool same = layout->mass[a] == layout->mass[b];
+            bool same = layout->mass[a] == layout->mass[b] && potential->strength[a] == potential->strength[b];
             for (int partner = 0; partner < n; partner++) same = same && is_same_pair(potential, a, b, partner);
             if (!same) continue;
             alike[0] = a;

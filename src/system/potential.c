@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "system/text_lines.h"
 
-enum { MOST_WORDS = 4 };
+enum { MOST_WORDS = 5 };
 
 /* Plain parameters of one pair, before they become coefficients. */
 typedef struct PairWords {
@@ -19,7 +19,7 @@ typedef struct PairWords {
 /* The words of the form, `depth alpha n>3`. */
 typedef struct FormWords {
     int n;
-    char text[64], names[64]; /* as an entry has them, and in a sentence */
+    char text[96], names[96]; /* as an entry has them, and in a sentence */
     double least[MOST_WORDS]; /* numbers are above that */
 } FormWords;
 
@@ -158,39 +158,57 @@ static char *list_numbers(const PairWords *words, int n) {
     return md_text_take(&text);
 }
 
+/* Of a form that embeds, with the words epsilon, a, n, m, c (physics/potential.h). Like types say what F is. */
+static void make_density(MdPotential *potential, int k, const PairWords *words, double switch_from) {
+    const double *w = words->numbers, numbers[] = {1, w[1], w[3]};
+    potential->density[k] = md_pair_make(potential->form, numbers, words->cutoff, potential->shift, switch_from);
+    potential->density[k].truncation = 0;
+    if (k / potential->n_types == k % potential->n_types) potential->strength[k / potential->n_types] = w[0] * w[4];
+}
+
+/* Whether the numbers of a pair, or of its density, are within the range of the precision, and its formulas agree. */
+static MdStatus check_pair(const MdProblems *problems, int option, const PairTable *table, int a, int b,
+                           const MdForm *form, const MdPair_d *pair) {
+    const bool is_double = md_deck_config(problems->deck)->run_precision == MD_PRECISION_DOUBLE,
+               fits = fits_double(pair);
+    double r;
+    if (!fits || (!is_double && !fits_single(form, *pair))) {
+        char *numbers = list_numbers(&table->at[a][b], table->words.n);
+        const MdStatus status =
+            md_problem(problems, option,
+                       "pair %d %d: %s = %s, cutoff %g give coefficients beyond the range of "
+                       "%s precision; use reduced units, with values near 1",
+                       a + 1, b + 1, table->words.text, numbers, pair->cutoff, fits ? "single" : "double");
+        free(numbers);
+        return status;
+    }
+    if (md_pair_is_consistent(form, pair, &r)) return MD_OK;
+    return md_fail(problems->errors, MD_ERROR_INTERNAL,
+                   "potential.form = %s: force, energy and their derivatives do not agree at a distance of "
+                   "%g (src/physics/forms/%s.inc; the truncation: src/physics/pair.inc)",
+                   form->word, r, form->file);
+}
+
 static MdStatus table_to_potential(const MdProblems *problems, int option, const PairTable *table,
                                    MdPotential *potential) {
     const MdConfig *config = md_deck_config(problems->deck);
-    const bool is_double = config->run_precision == MD_PRECISION_DOUBLE,
-               is_auto = md_is_auto(config->potential_switch_from);
+    const bool is_auto = md_is_auto(config->potential_switch_from), embeds = md_potential_embeds(potential);
     potential->cutoff_max = 0;
     for (int a = 0; a < table->n_types; a++)
         for (int b = 0; b < table->n_types; b++) {
-            PairWords words = table->at[a][b];
+            const int k = a * table->n_types + b;
+            const PairWords words = table->at[a][b];
             const double from = is_auto ? 0.8 * words.cutoff : config->potential_switch_from;
             if (potential->shift == MD_SHIFT_SWITCH && !(from <= 0.99 * words.cutoff))
                 return md_problem(problems, MD_OPTION_potential_switch_from,
                                   "%g, but the cutoff of the pair %d %d is %g: a switch begins at 0.99 of it or before",
                                   from, a + 1, b + 1, words.cutoff);
-            MdPair_d pair = md_pair_make(potential->form, words.numbers, words.cutoff, potential->shift, from);
-            const bool fits = fits_double(&pair);
-            double r;
-            if (!fits || (!is_double && !fits_single(potential->form, pair))) {
-                char *numbers = list_numbers(&words, table->words.n);
-                const MdStatus status =
-                    md_problem(problems, option,
-                               "pair %d %d: %s = %s, cutoff %g give coefficients beyond the range of "
-                               "%s precision; use reduced units, with values near 1",
-                               a + 1, b + 1, table->words.text, numbers, words.cutoff, fits ? "single" : "double");
-                free(numbers);
-                return status;
-            }
-            if (!md_pair_is_consistent(potential->form, &pair, &r))
-                return md_fail(problems->errors, MD_ERROR_INTERNAL,
-                               "potential.form = %s: force, energy and their derivatives do not agree at a distance of "
-                               "%g (src/physics/forms/%s.inc; the truncation: src/physics/pair.inc)",
-                               potential->form->word, r, potential->form->file);
-            potential->pair[a * table->n_types + b] = pair;
+            potential->pair[k] = md_pair_make(potential->form, words.numbers, words.cutoff, potential->shift, from);
+            if (embeds) make_density(potential, k, &words, from);
+            MdStatus status = check_pair(problems, option, table, a, b, potential->form, &potential->pair[k]);
+            if (status == MD_OK && embeds)
+                status = check_pair(problems, option, table, a, b, potential->form, &potential->density[k]);
+            if (status != MD_OK) return status;
             if (words.cutoff > potential->cutoff_max) potential->cutoff_max = words.cutoff;
         }
     return MD_OK;
@@ -260,6 +278,12 @@ MdStatus md_potential_make(const MdProblems *problems, int n_types, MdPotential 
     const int option = form->traits & MD_FORM_MIXES ? MD_OPTION_potential_sigma : MD_OPTION_potential_parameters;
     *potential =
         (MdPotential){.n_types = n_types, .shift = cuts ? MD_SHIFT_ENERGY : config->potential_shift, .form = form};
+    if (form->traits & MD_FORM_EMBEDS && config->potential_shift == MD_SHIFT_NONE && config->run_steps > 0)
+        return md_problem_by(
+            problems, MD_OPTION_potential_shift, MD_OPTION_potential_form,
+            "with %s densities would jump at the cutoff, and no energy is conserved: take energy, force "
+            "or switch; none is for run.steps = 0",
+            form->word);
     PairTable table = {.n_types = n_types, .words = read_words(form)};
     MdStatus status = table_begin(problems, form, &table);
     if (status != MD_OK) return status;

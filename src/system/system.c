@@ -54,6 +54,7 @@ MdTail md_system_tail(const MdSystem *system) {
     const double volume = md_box_volume(&system->box);
     double count[MD_MAX_TYPES] = {0};
     MdTail tail = {0, 0};
+    if (md_potential_embeds(&system->potential)) return tail;
     for (int64_t i = 0; i < system->n_own; i++) count[system->type[i]]++;
     md_comm_add_doubles(system->comm, count, n_types);
     for (int k = 0; k < n_types * n_types; k++) {

@@ -13,18 +13,9 @@
 #include "deck/deck.h"
 #include "parallel/comm.h"
 #include "physics/box.h"
-#include "physics/form.h"
+#include "physics/potential.h"
 #include "system/columns.h"
 #include "system/random.h"
-
-/* Parameters of every type pair; entry [a * n_types + b]. */
-typedef struct MdPotential {
-    int n_types;
-    int shift; /* MD_SHIFT_NONE, MD_SHIFT_ENERGY, MD_SHIFT_FORCE */
-    const MdForm *form;
-    MdPair_d pair[MD_MAX_TYPES * MD_MAX_TYPES];
-    double cutoff_max; /* over all pairs, sigma */
-} MdPotential;
 
 /* The source of a column's numbers in a system. */
 #define MD_SYSTEM_WORD                                                int32_t

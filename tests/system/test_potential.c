@@ -110,11 +110,12 @@ static void test_forms(void) {
 /* epsilon, sigma and cutoff of a pair, from its coefficients. */
 static void check_pair(const MdPotential *potential, int a, int b, double epsilon, double sigma, double cutoff) {
     for (int turn = 0; turn < 2; turn++) {
-        const MdPair_d *pair = &potential->pair[turn ? a * potential->n_types + b : b * potential->n_types + a];
+        const int k = turn ? a * potential->n_types + b : b * potential->n_types + a;
+        const MdPair_d *pair = &potential->pair[k];
         CHECK_NEAR(pair->p[3] * pair->p[3] / (4 * pair->p[2]), epsilon, 1e-13 * epsilon);
         CHECK_NEAR(pow(pair->p[2] / pair->p[3], 1.0 / 6), sigma, 1e-13 * sigma);
-        CHECK_NEAR(md_pair_scale(potential->form, pair), epsilon, 1e-13 * epsilon);
-        CHECK_NEAR(md_pair_contact(potential->form, pair), sigma, 1e-13 * sigma);
+        CHECK_NEAR(md_potential_scale(potential, k), epsilon, 1e-13 * epsilon);
+        CHECK_NEAR(md_potential_contact(potential, k), sigma, 1e-13 * sigma);
         CHECK_NEAR(pair->cutoff, cutoff, 1e-15 * cutoff);
         CHECK_NEAR(pair->cutoff_sq, cutoff * cutoff, 1e-15 * cutoff * cutoff);
     }
@@ -183,7 +184,7 @@ static void test_edges(void) {
     potential_of(WORDS("run.precision=double", "potential.form=morse", "potential.parameters=1 50 1"));
     check_context("no energy above zero");
     p = potential_of(WORDS("run.precision=double", "potential.form=morse", "potential.parameters=1 0.5 1"));
-    CHECK_NEAR(md_pair_scale(p.form, &p.pair[0]), 1, 1e-12);
+    CHECK_NEAR(md_potential_scale(&p, 0), 1, 1e-12);
 }
 
 static void test_refusals(void) {
