@@ -125,6 +125,18 @@ MdFilesUse md_checkpoint_files(const MdCheckpoint *c, bool bench) {
                         .has_xyz = c->run.n_xyz_frames > 0};
 }
 
+/* A potential file must have the functions that the run had. */
+static MdStatus check_potential(MdCheckpoint *c, const MdDeck *deck, const MdTables *tables, MdErrors *errors) {
+    uint64_t before;
+    if (!tables) return MD_OK;
+    const MdStatus status = read_section(c, "potential", &before, sizeof before);
+    if (status != MD_OK || before == tables->checksum) return status;
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "%s: potential.file: %s has other functions than in the run that is resumed, and the physics cannot "
+                   "change on the way",
+                   md_deck_origin(deck, MD_OPTION_potential_file), md_deck_config(deck)->potential_file);
+}
+
 MdStatus md_checkpoint_plan(MdCheckpoint *c, const MdDeck *deck, MdSystemPlan *plan, MdErrors *errors) {
     const MdSystemNumbers *s = &c->system;
     *plan = (MdSystemPlan){.n_atoms = s->n_atoms,
@@ -140,7 +152,9 @@ MdStatus md_checkpoint_plan(MdCheckpoint *c, const MdDeck *deck, MdSystemPlan *p
     const int64_t dimension = md_deck_config(deck)->system_dimension;
     const MdRange asked[] = {{"dimension", (double)s->dimension, (double)dimension, (double)dimension}};
     MdStatus status = MD_RANGE_CHECK(asked, c->path, errors);
-    if (status == MD_OK) status = md_potential_from_config(deck, (int)s->n_types, &plan->potential, errors);
+    if (status == MD_OK)
+        status = md_potential_from_config(deck, (int)s->n_types, plan->type_name, &plan->potential, errors);
+    if (status == MD_OK) status = check_potential(c, deck, plan->potential.tables, errors);
     if (status == MD_OK) md_potential_set_slopes(&plan->potential, plan->box.dimension, plan->density);
     const double skin = md_deck_config(deck)->neighbor_skin;
     if (status == MD_OK) status = md_system_check_range(deck, plan, md_is_auto(skin) ? 0 : skin, errors);

@@ -108,6 +108,8 @@ static void put_system(MdRestart *file, const MdSystemPlan *plan, const MdSystem
     memcpy(numbers.mass, system->mass, sizeof numbers.mass);
     memcpy(numbers.type_name, plan->type_name, sizeof numbers.type_name);
     put(file, "system", &numbers, sizeof numbers);
+    const MdTables *tables = plan->potential.tables;
+    if (tables) put(file, "potential", &tables->checksum, sizeof tables->checksum);
 }
 
 /* A section of all rows, and one of their tensors, if there are any. */

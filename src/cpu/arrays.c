@@ -32,6 +32,7 @@ static int64_t first_around(const MdCpuContext *c, double density) {
 #define KEPT_ARRAYS(X)                                                                                                 \
     X(place, c->n_places, place, "positions for the pair loops")                                                       \
     X(atom_in, c->n_places, word, "atoms of slots")                                                                    \
+    X(table, md_cpu_table_size(&c->potential), step, "potential tables")                                               \
     X(slope, md_potential_embeds(&c->potential) ? c->n_places : 0, step, "slopes of densities")                        \
     X(count, c->kernel == MD_KERNEL_LIST ? c->atom_room : 0, word, "row lengths")                                      \
     X(crosses, c->kernel == MD_KERNEL_LIST ? c->atom_room / MD_CPU_SLICE : 0, 1, "slice marks")                        \

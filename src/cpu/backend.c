@@ -28,6 +28,7 @@ static MdStatus create(void **context, const MdConfig *config, const MdConfig *a
     c->kernels = md_cpu_kernels(set, c->precision);
     c->forces = md_cpu_forces(set, config->potential_form, c->pair_double);
     md_cpu_allocate(c, config, md_cpu_density(system));
+    md_cpu_fill_table(c);
     md_cpu_copy_particles(c, system);
     md_cpu_name_stages(c, config, asked);
     c->statistics.neighbors_per_atom = NAN; /* until there is a list */

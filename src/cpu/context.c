@@ -69,6 +69,20 @@ static int64_t first_halo(const MdCpuContext *c, int64_t n_atoms) {
     return (int64_t)((double)n_atoms * (all / own - 1));
 }
 
+void md_cpu_fill_table(MdCpuContext *c) {
+    const MdPotential *p = &c->potential;
+    const int kinds = p->n_types * p->n_types;
+    const int64_t n = md_cpu_table_size(p) / (3 * kinds); /* numbers of a function */
+    for (int k = 0; p->tables && k < 3 * kinds; k++) {
+        const MdCubic *from = k < kinds       ? p->tables->pair[k].pieces
+                              : k < 2 * kinds ? p->tables->density[k - kinds].pieces
+                                              : p->tables->density[md_potential_turned(p, k - 2 * kinds)].pieces;
+        for (int64_t i = 0; i < n; i++)
+            if (c->pair_double) ((double *)c->table)[k * n + i] = from[i / 4].c[i % 4];
+            else ((float *)c->table)[k * n + i] = (float)from[i / 4].c[i % 4];
+    }
+}
+
 void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_all, int64_t n_atoms, const MdBox *box,
                       const MdPotential *potential) {
     c->n_threads = md_cpu_threads(config);

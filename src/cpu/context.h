@@ -100,12 +100,12 @@ typedef void MdCpuForces(struct MdCpuContext *c, int pass, bool with_energy, int
 #define MD_CPU_COLUMNS(COLUMN)                                                                                         \
     MD_COLUMNS(COLUMN)                                                                                                 \
     COLUMN(built_at, STATE, 3, "positions of the last build", 0, PACKED, ALWAYS) /* see physics/predict.h */
-#define MD_CPU_WORD                                                int32_t
-#define MD_CPU_STATE                                               void /* float or double */
-#define MD_CPU_PAIR                                                void
-#define MD_CPU_DOUBLE                                              double
-#define MD_CPU_ARRAYS_1(name)                                      *name
-#define MD_CPU_ARRAYS_3(name)                                      *name[3]
+#define MD_CPU_WORD           int32_t
+#define MD_CPU_STATE          void /* float or double */
+#define MD_CPU_PAIR           void
+#define MD_CPU_DOUBLE         double
+#define MD_CPU_ARRAYS_1(name) *name
+#define MD_CPU_ARRAYS_3(name) *name[3]
 #define MD_CPU_FIELD(name, number, components, what, traits, cuda, when)                                               \
     MD_CPU_##number MD_CPU_ARRAYS_##components(name);
 #define MD_CPU_COUNT(name, number, components, what, traits, cuda, when) +(components)
@@ -181,8 +181,8 @@ typedef struct MdCpuContext {
     void *scratch_double; /* one array each, for reordering */
     void *scratch_word;
     bool is_there[MD_CPU_N_COLUMNS]; /* the column; else its arrays are NULL */
-    bool moves_forces; /* while atoms are sorted: they are of use afterwards */
-    bool kick_waits;   /* the second half kick of the last step is left to the pass of the next one: launch.fuse */
+    bool moves_forces;               /* while atoms are sorted: they are of use afterwards */
+    bool kick_waits; /* the second half kick of the last step is left to the pass of the next one: launch.fuse */
 
     /* cells, and the particles in the order of cells: slots */
     MdCpuGrid grid;                    /* of the whole box */
@@ -206,6 +206,8 @@ typedef struct MdCpuContext {
     void *around; /* [n_threads][x, y, z, type][around_room] */
     int32_t *around_atoms;
     int64_t around_room;
+    void *
+        table; /* [pairs, densities, densities the other way round][types][types][pieces][4] of potential.tables, in the precision of pairs */
     void *slope;       /* [n_places] of a many-body form: F' of the density at each atom; as forces */
     bool wants_energy; /* of the forces that are computed */
     bool built;        /* list or cells, or other data of the force kernel */
@@ -421,6 +423,7 @@ static inline double md_cpu_state(const MdCpuContext *c, void *const array[3], i
 /* c->comm is set, or NULL. n_all: atoms of all ranks. n_atoms: of this one, to begin with. */
 void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_all, int64_t n_atoms, const MdBox *box,
                       const MdPotential *potential);
+void md_cpu_fill_table(MdCpuContext *c);                 /* c->table, when it is there */
 int64_t md_cpu_share(int64_t n_all, const MdComm *comm); /* atoms of a rank, of so many shared out evenly */
 void md_cpu_set_atoms(MdCpuContext *c, int64_t n_atoms);
 /* Of the arrays, before they are made: own atoms and copies, filled up to whole blocks, and cells. */
@@ -429,6 +432,12 @@ void md_cpu_set_room(MdCpuContext *c, int64_t n_atoms, int64_t n_halo, int64_t n
 void *md_cpu_take(MdCpuContext *c, int64_t count, size_t size, const char *what);
 void *md_cpu_release(MdCpuContext *c, void *memory, int64_t count, size_t size);
 void md_cpu_allocate_around(MdCpuContext *c, int64_t room);
+
+/* Numbers of c->table. */
+static inline int64_t md_cpu_table_size(const MdPotential *potential) {
+    const int64_t kinds = (int64_t)potential->n_types * potential->n_types;
+    return potential->tables ? 3 * kinds * (potential->tables->pair[0].n - 1) * 4 : 0;
+}
 
 /* arrays.c: makes and frees all arrays. */
 /* density: particles per volume, for the first room of rows. */

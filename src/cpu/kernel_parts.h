@@ -33,6 +33,7 @@ typedef struct MdCpuForm {
     bool usual;   /* one type, forces without a shift, no energy, full list */
     bool crosses; /* double: the nearest image is not always the plain difference */
     bool density, embeds; /* of a many-body form the first pass, which adds up densities, and the second */
+    bool tabulated;       /* the functions of a many-body form are tables */
 } MdCpuForm;
 
 MD_INLINE MdCpuForm md_cpu_form_of(const MdCpuContext *c) {

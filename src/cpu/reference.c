@@ -147,7 +147,8 @@ typedef struct Totals {
 typedef struct Partners {
     int64_t i, j;
     const Place *x_i, *x_j;
-    const MdPair_d *pair, *density; /* density: of a many-body form */
+    const MdPair_d *pair;
+    int kind, turned; /* of the pair of types, and of that the other way round */
     double d[3], r_sq;
 } Partners;
 
@@ -173,19 +174,16 @@ struct Visitor {
     bool goes_around;                   /* visits the atoms around the slab as well: densities */
 };
 
-/* F'(rho_i) + F'(rho_j), or 0. */
-static double slope_of(const Visitor *visitor, const Partners *p) {
-    return visitor->embedded ? visitor->embedded[p->i].slope + visitor->embedded[p->j].slope : 0;
-}
-
 static double force_over_r(const Visitor *visitor, const Partners *p, double r_sq) {
-    const MdForm *form = visitor->system->potential.form;
-    const double of_pair = md_pair_force(form, p->pair, r_sq);
-    return visitor->embedded ? of_pair + slope_of(visitor, p) * md_pair_force(form, p->density, r_sq) : of_pair;
+    const MdPotential *potential = &visitor->system->potential;
+    const double of_pair = md_potential_force_at(potential, p->kind, r_sq);
+    if (!visitor->embedded) return of_pair;
+    return of_pair + visitor->embedded[p->i].slope * md_potential_density_force_at(potential, p->kind, r_sq) +
+           visitor->embedded[p->j].slope * md_potential_density_force_at(potential, p->turned, r_sq);
 }
 
-static double pair_energy(const Visitor *visitor, const MdPair_d *pair, double r_sq) {
-    return md_pair_energy(visitor->system->potential.form, pair, r_sq);
+static double pair_energy(const Visitor *visitor, const Partners *p, double r_sq) {
+    return md_potential_energy_at(&visitor->system->potential, p->kind, r_sq);
 }
 
 /* Adds a term to a total of any length without its error growing with the length: the part of the smaller number that
@@ -199,8 +197,8 @@ static void add_term(double *total, double *lost, double term) {
 
 static void add_density(const Visitor *visitor, const Partners *p, Totals *totals) {
     (void)totals;
-    if (p->r_sq < p->density->cutoff_sq)
-        visitor->embedded[p->i].rho += md_pair_energy(visitor->system->potential.form, p->density, p->r_sq);
+    if (p->r_sq < p->pair->cutoff_sq)
+        visitor->embedded[p->i].rho += md_potential_density_at(&visitor->system->potential, p->kind, p->r_sq);
 }
 
 /* Adds the pair to the force on i, and once to the sums, if it is inside its cutoff. */
@@ -210,7 +208,7 @@ static void add_pair(const Visitor *visitor, const Partners *p, Totals *totals) 
     for (int a = 0; a < 3; a++) visitor->force[3 * p->i + a] += over_r * p->d[a];
     if (p->i > p->j) return;
     totals->sums.pairs++;
-    add_term(&totals->sums.potential, &totals->lost.potential, pair_energy(visitor, p->pair, p->r_sq));
+    add_term(&totals->sums.potential, &totals->lost.potential, pair_energy(visitor, p, p->r_sq));
     add_term(&totals->sums.truncation, &totals->lost.truncation, p->pair->truncation);
     add_term(&totals->sums.virial, &totals->lost.virial, over_r * p->r_sq);
     for (int k = 0; k < MD_N_TENSOR; k++)
@@ -226,38 +224,39 @@ static double shake_of(const Visitor *visitor, const Partners *p, double r) {
 
 /* Of the pair, with a many-body form of phi + (F'(rho_i) + F'(rho_j)) g; the size of U stays that of phi. */
 static MdShape shape_of(const Visitor *visitor, const Partners *p, double r) {
-    const MdForm *form = visitor->system->potential.form;
-    MdShape shape = md_pair_shape_shifted(form, p->pair, r);
-    if (!visitor->embedded) return shape;
-    const MdShape density = md_pair_shape_shifted(form, p->density, r);
-    const double slope = slope_of(visitor, p),
-                 size = fabs(visitor->embedded[p->i].slope) + fabs(visitor->embedded[p->j].slope);
-    shape.du += slope * density.du;
-    shape.ddu += slope * density.ddu;
-    shape.size_du += size * density.size_du;
-    shape.size_ddu += size * density.size_ddu;
+    const MdPotential *potential = &visitor->system->potential;
+    MdShape shape = md_potential_pair_shape(potential, p->kind, r);
+    for (int turn = 0; turn < 2 && visitor->embedded; turn++) {
+        const MdShape g = md_potential_density_shape(potential, turn ? p->turned : p->kind, r);
+        const double slope = visitor->embedded[turn ? p->j : p->i].slope, size = fabs(slope);
+        shape.du += slope * g.du;
+        shape.ddu += slope * g.ddu;
+        shape.size_du += size * g.size_du;
+        shape.size_ddu += size * g.size_ddu;
+    }
     return shape;
 }
 
 /* Of the force, by what F' is off. */
 static double slope_error(const Visitor *visitor, const Partners *p, double r) {
     if (!visitor->embedded) return 0;
-    return (visitor->embedded[p->i].slope_off + visitor->embedded[p->j].slope_off) *
-           md_pair_shape_shifted(visitor->system->potential.form, p->density, r).size_du;
+    const MdPotential *potential = &visitor->system->potential;
+    return visitor->embedded[p->i].slope_off * md_potential_density_shape(potential, p->kind, r).size_du +
+           visitor->embedded[p->j].slope_off * md_potential_density_shape(potential, p->turned, r).size_du;
 }
 
 /* The density at atom i, its gradient, and by how much it may be off. */
 static void add_density_bound(const Visitor *visitor, const Partners *p, Totals *totals) {
-    const MdForm *form = visitor->system->potential.form;
-    const double r = sqrt(p->r_sq), shake = shake_of(visitor, p, r), cutoff = p->density->cutoff;
+    const MdPotential *potential = &visitor->system->potential;
+    const double r = sqrt(p->r_sq), shake = shake_of(visitor, p, r), cutoff = p->pair->cutoff;
     Embedded *e = &visitor->embedded[p->i];
     (void)totals;
     if (!(r < cutoff + shake)) return;
-    const MdShape g = md_pair_shape_shifted(form, p->density, r);
-    const double edge = r > cutoff - shake ? fabs(md_pair_energy(form, p->density, p->density->cutoff_sq)) : 0;
+    const MdShape g = md_potential_density_shape(potential, p->kind, r);
+    const double edge = r > cutoff - shake ? fabs(md_potential_density_at(potential, p->kind, p->pair->cutoff_sq)) : 0;
     e->rounded += visitor->roundoff * g.size_u + edge;
     e->off += visitor->roundoff * g.size_u + edge + shake * g.size_du;
-    if (!(p->r_sq < p->density->cutoff_sq)) return;
+    if (!(p->r_sq < p->pair->cutoff_sq)) return;
     e->rho += g.u;
     for (int a = 0; a < 3; a++) e->gradient[a] += g.du * p->d[a] / r;
 }
@@ -290,7 +289,7 @@ static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals)
     const double tensor_shaken = force_shaken * r + 2 * shake * force_size;
     totals->shaken_sq.virial_tensor[0] += tensor_shaken * tensor_shaken;
     if (r > pair->cutoff - shake) {
-        totals->sums_bound.potential += fabs(pair_energy(visitor, pair, pair->cutoff_sq));
+        totals->sums_bound.potential += fabs(pair_energy(visitor, p, pair->cutoff_sq));
         totals->sums_bound.truncation += fabs(pair->truncation);
         totals->sums_bound.pairs++;
     }
@@ -307,7 +306,7 @@ static void add_curvature(const Visitor *visitor, const Partners *p, Totals *tot
     const double second = shape_of(visitor, p, sqrt(p->r_sq)).ddu;
     double laplacian = second - (system->box.dimension - 1) * force_over_r(visitor, p, p->r_sq);
     if (visitor->embedded) { /* the density at j changes */
-        const double slope = md_pair_shape_shifted(system->potential.form, p->density, sqrt(p->r_sq)).du;
+        const double slope = md_potential_density_shape(&system->potential, p->turned, sqrt(p->r_sq)).du;
         laplacian += visitor->embedded[p->j].bend * slope * slope;
     }
     const int type = system->type[p->i];
@@ -332,9 +331,9 @@ static void visit_pair(const Visitor *visitor, int64_t i, const Place *x_i, int6
         p.r_sq += p.d[a] * p.d[a];
     }
     if (!(p.r_sq <= visitor->reach * visitor->reach)) return;
-    const int kind = system->type[i] * potential->n_types + system->type[j];
-    p.pair = &potential->pair[kind];
-    p.density = &potential->density[kind];
+    p.kind = system->type[i] * potential->n_types + system->type[j];
+    p.turned = system->type[j] * potential->n_types + system->type[i];
+    p.pair = &potential->pair[p.kind];
     visitor->visit(visitor, &p, totals);
 }
 

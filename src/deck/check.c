@@ -39,11 +39,13 @@ typedef struct Need {
 
 /* Forms of epsilon and sigma, the others, and those whose cutoff is the deck's. */
 #define MIXES_BIT(name, word, file, words, traits, formula) | ((traits)&MD_FORM_MIXES ? BIT(MD_POTENTIAL_##name) : 0)
-#define OTHER_BIT(name, word, file, words, traits, formula) | ((traits)&MD_FORM_MIXES ? 0 : BIT(MD_POTENTIAL_##name))
-#define FREE_BIT(name, word, file, words, traits, formula)  | ((traits)&MD_FORM_OWN_CUTOFF ? 0 : BIT(MD_POTENTIAL_##name))
+#define OTHER_BIT(name, word, file, words, traits, formula) | ((traits) & (MD_FORM_MIXES | MD_FORM_TABLES) ? 0 : BIT(MD_POTENTIAL_##name))
+#define FREE_BIT(name, word, file, words, traits, formula)  | ((traits) & (MD_FORM_OWN_CUTOFF | MD_FORM_TABLES) ? 0 : BIT(MD_POTENTIAL_##name))
+#define TABLE_BIT(name, word, file, words, traits, formula) | ((traits)&MD_FORM_TABLES ? BIT(MD_POTENTIAL_##name) : 0)
 #define MIXES                                      (0 MD_FORMS(MIXES_BIT))
 #define OTHERS                                     (0 MD_FORMS(OTHER_BIT))
 #define FREE_CUTOFF                                (0 MD_FORMS(FREE_BIT))
+#define TABLES                                     (0 MD_FORMS(TABLE_BIT))
 
 /* Thermostats, those with a relaxation time, and those that act on each atom or every some steps. */
 #define BATH_BIT(name, ...)                         | BIT(MD_THERMOSTAT_##name)
@@ -70,6 +72,9 @@ static const Need needs[] = {
     NEED(potential_sigma, potential_form, MIXES),
     NEED(potential_mixing, potential_form, MIXES),
     NEED(potential_parameters, potential_form, OTHERS),
+    NEED(potential_pairs, potential_form, MIXES | OTHERS),
+    NEED(potential_file, potential_form, TABLES),
+    NEED(potential_elements, potential_form, TABLES),
     NEED(potential_cutoff, potential_form, FREE_CUTOFF),
     NEED(potential_shift, potential_form, FREE_CUTOFF),
     NEED(potential_switch_from, potential_form, FREE_CUTOFF),

@@ -46,6 +46,11 @@ static void add_option(MdChecksum *sum, const MdDeck *deck, int option, MdDeckHa
         if (!hash_coordinates(deck, &content)) hash->missing = "system.file cannot be read any more";
         free(value);
         value = md_format("%016" PRIx64, content);
+    } else if (option == MD_OPTION_potential_file) {
+        if (!hash_file(md_deck_config(deck)->potential_file, &content))
+            hash->missing = "potential.file cannot be read any more";
+        free(value);
+        value = md_format("%016" PRIx64, content);
     }
     line = md_format("%s = %s\n", md_option_name(option), value);
     md_checksum_add(sum, line, strlen(line));

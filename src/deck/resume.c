@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "deck/reader.h"
 
-/* The only physics that may change: the last step. */
-static bool may_change(int option) { return option == MD_OPTION_run_steps; }
+/* The only physics that may change: the last step; and a potential file may be elsewhere, if it has the same functions. */
+static bool may_change(int option) { return option == MD_OPTION_run_steps || option == MD_OPTION_potential_file; }
 
 static bool is_fixed(int option) {
     return (md_option_kind(option) == MD_KIND_PHYSICS && !may_change(option)) || option == MD_OPTION_run_precision;

@@ -53,9 +53,10 @@ static void free_output(Output *output) {
 
 /* The deck or the coordinates of the run that are the file at path; NULL: it is no input. */
 static const char *find_input(const MdDeck *deck, const char *path) {
-    const char *coordinates = md_deck_config(deck)->system_file;
+    const char *coordinates = md_deck_config(deck)->system_file, *potential = md_deck_config(deck)->potential_file;
     for (int k = 0; md_deck_file(deck, k); k++)
         if (md_path_same(md_deck_file(deck, k), path)) return md_deck_file(deck, k);
+    if (*potential && md_path_same(potential, path)) return potential;
     return *coordinates && md_path_same(coordinates, path) ? coordinates : NULL;
 }
 
@@ -184,7 +185,9 @@ static void check_inputs(const MdDeck *deck, const Output outputs[N_FILES], MdEr
     for (int k = 0; k < N_FILES; k++) {
         const char *input = outputs[k].path ? find_input(deck, outputs[k].path) : NULL;
         if (!input) continue;
-        if (input == coordinates) fail_option(deck, errors, MD_OPTION_system_file, input, written_over);
+        if (input == md_deck_config(deck)->potential_file)
+            fail_option(deck, errors, MD_OPTION_potential_file, input, written_over);
+        else if (input == coordinates) fail_option(deck, errors, MD_OPTION_system_file, input, written_over);
         else md_fail(errors, MD_ERROR_INPUT, "%s: %s", input, written_over);
     }
 }

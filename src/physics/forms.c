@@ -86,24 +86,30 @@ MdShape md_pair_shape_shifted(const MdForm *form, const MdPair_d *pair, double r
 
 /* --- properties of a form for messages and limits, found numerically ------------------------------------------------ */
 
-/* A pair, or the effective pair of a many-body form (potential.h): phi + slope * density. */
+/* A pair, or pair k of a potential, and of a many-body form its effective pair (potential.h). */
 typedef struct Curve {
     const MdForm *form;
-    const MdPair_d *pair, *density;
-    double slope;
+    const MdPair_d *pair;
+    const MdPotential *potential; /* NULL: of the pair alone */
+    int k;
 } Curve;
 
+/* Without shift. */
 static MdShape curve_at(const Curve *c, double r) {
-    MdShape shape = md_pair_shape(c->form, c->pair, r);
-    if (!c->density) return shape;
-    const MdShape density = md_pair_shape(c->form, c->density, r);
-    const double slope = c->slope, size = fabs(slope);
-    return (MdShape){.u = shape.u + slope * density.u,
-                     .du = shape.du + slope * density.du,
-                     .ddu = shape.ddu + slope * density.ddu,
-                     .size_u = shape.size_u + size * density.size_u,
-                     .size_du = shape.size_du + size * density.size_du,
-                     .size_ddu = shape.size_ddu + size * density.size_ddu};
+    const MdPotential *p = c->potential;
+    MdShape shape = p && p->tables ? md_potential_pair_shape(p, c->k, r) : md_pair_shape(c->form, c->pair, r);
+    for (int turn = 0; turn < 2 && p && md_potential_embeds(p); turn++) {
+        const int k = turn ? md_potential_turned(p, c->k) : c->k;
+        const MdShape g = p->tables ? md_potential_density_shape(p, k, r) : md_pair_shape(c->form, &p->density[k], r);
+        const double slope = p->slope[k], size = fabs(slope);
+        shape.u += slope * g.u;
+        shape.du += slope * g.du;
+        shape.ddu += slope * g.ddu;
+        shape.size_u += size * g.size_u;
+        shape.size_du += size * g.size_du;
+        shape.size_ddu += size * g.size_ddu;
+    }
+    return shape;
 }
 
 static double reach_of(const Curve *c, double energy) {
@@ -145,8 +151,7 @@ double md_pair_contact(const MdForm *form, const MdPair_d *pair) {
 }
 
 static Curve curve_of(const MdPotential *potential, int k) {
-    const bool embeds = md_potential_embeds(potential);
-    return (Curve){potential->form, &potential->pair[k], embeds ? &potential->density[k] : NULL, potential->slope[k]};
+    return (Curve){potential->form, &potential->pair[k], potential, k};
 }
 
 MdShape md_potential_shape(const MdPotential *potential, int k, double r) {
@@ -167,13 +172,62 @@ double md_potential_scale(const MdPotential *potential, int k) {
 }
 
 double md_potential_edge_force(const MdPotential *potential, int k) {
-    const MdPair_d *pair = &potential->pair[k], *density = &potential->density[k];
-    const double force = md_pair_force(potential->form, pair, pair->cutoff_sq) * pair->cutoff;
+    const MdPair_d *pair = &potential->pair[k];
+    const double force = md_potential_force_at(potential, k, pair->cutoff_sq) * pair->cutoff;
     if (!md_potential_embeds(potential)) return force;
-    return force + potential->slope[k] * md_pair_force(potential->form, density, density->cutoff_sq) * pair->cutoff;
+    const int turned = md_potential_turned(potential, k);
+    return force + (potential->slope[k] * md_potential_density_force_at(potential, k, pair->cutoff_sq) +
+                    potential->slope[turned] * md_potential_density_force_at(potential, turned, pair->cutoff_sq)) *
+                       pair->cutoff;
+}
+
+/* --- pairs and densities as they are truncated ---------------------------------------------------------------------- */
+
+/* phi from r phi; the argument of a table is rounded as well. */
+static MdShape shape_from_product(MdShape z, double r) {
+    MdShape shape = {.u = z.u / r, .size_u = (z.size_u + r * fabs(z.du)) / r};
+    shape.du = (z.du - shape.u) / r;
+    shape.ddu = (z.ddu - 2 * shape.du) / r;
+    shape.size_du = (z.size_du + r * fabs(z.ddu) + shape.size_u) / r;
+    shape.size_ddu = (z.size_ddu + 2 * shape.size_du) / r;
+    return shape;
+}
+
+MdShape md_potential_pair_shape(const MdPotential *potential, int k, double r) {
+    if (!potential->tables) return md_pair_shape_shifted(potential->form, &potential->pair[k], r);
+    return shape_from_product(md_spline_shape(&potential->tables->pair[k], r), r);
+}
+
+MdShape md_potential_density_shape(const MdPotential *potential, int k, double r) {
+    if (!potential->tables) return md_pair_shape_shifted(potential->form, &potential->density[k], r);
+    MdShape g = md_spline_shape(&potential->tables->density[k], r);
+    g.size_u += r * fabs(g.du);
+    g.size_du += r * fabs(g.ddu);
+    return g;
+}
+
+double md_potential_energy_at(const MdPotential *potential, int k, double r_sq) {
+    if (potential->tables) return md_potential_pair_shape(potential, k, sqrt(r_sq)).u;
+    return md_pair_energy(potential->form, &potential->pair[k], r_sq);
+}
+double md_potential_force_at(const MdPotential *potential, int k, double r_sq) {
+    if (potential->tables) return -md_potential_pair_shape(potential, k, sqrt(r_sq)).du / sqrt(r_sq);
+    return md_pair_force(potential->form, &potential->pair[k], r_sq);
+}
+double md_potential_density_at(const MdPotential *potential, int k, double r_sq) {
+    if (potential->tables) return md_spline_shape(&potential->tables->density[k], sqrt(r_sq)).u;
+    return md_pair_energy(potential->form, &potential->density[k], r_sq);
+}
+double md_potential_density_force_at(const MdPotential *potential, int k, double r_sq) {
+    if (potential->tables) return -md_spline_shape(&potential->tables->density[k], sqrt(r_sq)).du / sqrt(r_sq);
+    return md_pair_force(potential->form, &potential->density[k], r_sq);
 }
 
 /* --- many-body forms ------------------------------------------------------------------------------------------------ */
+
+int md_potential_turned(const MdPotential *potential, int k) {
+    return k % potential->n_types * potential->n_types + k / potential->n_types;
+}
 
 bool md_potential_embeds(const MdPotential *potential) {
     return potential->form && potential->form->traits & MD_FORM_EMBEDS;
@@ -181,12 +235,17 @@ bool md_potential_embeds(const MdPotential *potential) {
 
 MdEmbedding md_potential_embedding(const MdPotential *potential, int type, double rho) {
     const double s = potential->strength[type], root = sqrt(rho);
+    if (potential->tables) {
+        const MdShape f = md_spline_shape(&potential->tables->embedding[type], rho);
+        return (MdEmbedding){f.u, f.du, f.ddu};
+    }
     if (!(rho > 0)) return (MdEmbedding){0, 0, 0};
     return (MdEmbedding){.u = -s * root, .du = -s / (2 * root), .ddu = s / (4 * root * rho)};
 }
 
 /* Of an even crystal, face-centred cubic or square, that has only pairs of this kind; its neighbours are within half of the cutoff. */
-static double density_of_crystal(const MdForm *form, const MdPair_d *density, int dimension, double number_density) {
+static double density_of_crystal(const MdPotential *potential, int k, int dimension, double number_density) {
+    const MdPair_d *density = &potential->density[k];
     const double side = dimension == 3 ? cbrt(0.5 / number_density) : sqrt(1 / number_density), /* of half a cell */
         edge = fmin(side, density->cutoff / (2 * (dimension == 3 ? sqrt(2.0) : 1)));
     const int n = (int)(density->cutoff / edge) + 1, depth = dimension == 3 ? n : 0;
@@ -196,7 +255,7 @@ static double density_of_crystal(const MdForm *form, const MdPair_d *density, in
             for (int x = -n; x <= n; x++) {
                 const double r_sq = edge * edge * (double)(x * x + y * y + z * z);
                 if ((dimension == 3 && (x + y + z) % 2 != 0) || r_sq == 0 || r_sq >= density->cutoff_sq) continue;
-                rho += md_pair_energy(form, density, r_sq);
+                rho += md_potential_density_at(potential, k, r_sq);
             }
     return rho;
 }
@@ -204,9 +263,8 @@ static double density_of_crystal(const MdForm *form, const MdPair_d *density, in
 void md_potential_set_slopes(MdPotential *potential, int dimension, double number_density) {
     const int n = potential->n_types;
     for (int k = 0; k < n * n && md_potential_embeds(potential); k++) {
-        const double rho = density_of_crystal(potential->form, &potential->density[k], dimension, number_density);
-        potential->slope[k] =
-            md_potential_embedding(potential, k / n, rho).du + md_potential_embedding(potential, k % n, rho).du;
+        const double rho = density_of_crystal(potential, k, dimension, number_density);
+        potential->slope[k] = md_potential_embedding(potential, k / n, rho).du;
     }
 }
 

@@ -67,6 +67,19 @@ static void log_file_note(MdRecord *r, const char *prefix) {
     free(text);
 }
 
+static void log_potential_note(MdRecord *r, const char *prefix) {
+    const MdTables *tables = r->plan.potential.tables;
+    if (!tables) return;
+    MdText text = {0};
+    md_text_add(&text, "%s, cutoff %.6g angstrom:", r->config->potential_file, r->plan.potential.cutoff_max);
+    for (int t = 0; t < r->plan.potential.n_types; t++)
+        md_text_add(&text, "%s %s %.6g amu", t ? "," : "", tables->element[t], tables->mass[t]);
+    if (*tables->note) md_text_add(&text, "; %s", tables->note);
+    char *all = md_text_take(&text);
+    log_text(r, prefix, "potential", all);
+    free(all);
+}
+
 /* Where the number of threads was given: ` (run.threads: melt.txt:7)`. */
 static char *threads_origin(const MdRecord *r) {
     if (r->asked->run_threads != MD_AUTO_INT)
@@ -203,6 +216,7 @@ void md_setup_log(MdRecord *r, const char *prefix) {
         md_log(r->log, "%sstart     velocities are those of %s, less their mean\n", prefix, r->config->system_file);
     log_thermostat(r, prefix);
     log_file_note(r, prefix);
+    log_potential_note(r, prefix);
     if (r->no_gpu) md_log(r->log, "%smemory    not known without the GPU", prefix);
     else md_log(r->log, "%smemory    %s of main memory", prefix, md_bytes(r->memory.host_bytes).text);
     if (r->comm && !r->no_gpu)

@@ -279,6 +279,9 @@ static MdStatus plan_masses(const MdProblems *problems, MdLayout *layout, int n_
     const char *path = md_deck_config(problems->deck)->system_file;
     static const MdRealList one = {.n = 1, .values = {1}};
     const bool given = list->n > 0, is_metal = md_deck_config(problems->deck)->system_units != MD_UNITS_LJ;
+    const MdTables *tables = layout->plan.potential.tables;
+    for (int t = 0; tables && !given && t < n_types; t++) layout->mass[t] = tables->mass[t];
+    if (tables && !given && !(c && c->mass[0] > 0)) return MD_OK;
     if (is_metal && !given && !(c && c->mass[0] > 0))
         return md_problem_by(problems, MD_OPTION_system_masses, MD_OPTION_system_units,
                              "metal units have no default: give it, in amu; for example 39.948 for argon");
@@ -308,13 +311,18 @@ static const char *const default_names[MD_MAX_TYPES] = {"Ar", "Kr", "Xe", "Ne", 
 static MdStatus plan_types(const MdProblems *problems, MdLayout *layout, MdCoordinates *coordinates) {
     int n_types;
     if (plan_n_types(problems, coordinates, &n_types)) return MD_ERROR_INPUT;
-    MdStatus status = plan_masses(problems, layout, n_types, coordinates);
+    const bool has_names = coordinates && coordinates->n_types == n_types;
     for (int t = 0; t < n_types; t++) {
         bool named = coordinates && t < coordinates->n_types;
         snprintf(layout->plan.type_name[t], MD_TYPE_NAME_SIZE, "%s", named ? coordinates->symbol[t] : default_names[t]);
     }
+    MdStatus status =
+        md_potential_make(problems, n_types, has_names ? layout->plan.type_name : NULL, &layout->plan.potential);
+    const MdTables *tables = layout->plan.potential.tables;
+    for (int t = 0; t < n_types && tables && !has_names; t++)
+        snprintf(layout->plan.type_name[t], MD_TYPE_NAME_SIZE, "%s", tables->element[t]);
+    if (plan_masses(problems, layout, n_types, coordinates)) status = MD_ERROR_INPUT;
     if (plan_fractions(problems, n_types, layout->fraction)) status = MD_ERROR_INPUT;
-    if (md_potential_make(problems, n_types, &layout->plan.potential)) status = MD_ERROR_INPUT;
     return status;
 }
 
@@ -456,6 +464,7 @@ MdStatus md_layout_make(const MdDeck *deck, const struct MdRandomSource *random,
         find_alike(layout, layout->plan.alike);
         return MD_OK;
     }
+    md_potential_free(&layout->plan.potential);
     md_coordinates_destroy(*coordinates);
     *coordinates = NULL;
     return MD_ERROR_INPUT;
@@ -472,6 +481,7 @@ MdStatus md_system_plan(const MdDeck *deck, const struct MdRandomSource *random,
 }
 
 void md_system_plan_free(MdSystemPlan *plan) {
+    md_potential_free(&plan->potential);
     free(plan->file_note);
     plan->file_note = NULL;
 }

@@ -271,13 +271,15 @@ static MdStatus table_check(const MdProblems *problems, const MdForm *form, cons
     return MD_OK;
 }
 
-MdStatus md_potential_make(const MdProblems *problems, int n_types, MdPotential *potential) {
+MdStatus md_potential_make(const MdProblems *problems, int n_types, const char (*names)[MD_TYPE_NAME_SIZE],
+                           MdPotential *potential) {
     const MdConfig *config = md_deck_config(problems->deck);
     const MdForm *form = md_form(config->potential_form);
     const bool cuts = form->traits & MD_FORM_OWN_CUTOFF;
     const int option = form->traits & MD_FORM_MIXES ? MD_OPTION_potential_sigma : MD_OPTION_potential_parameters;
     *potential =
         (MdPotential){.n_types = n_types, .shift = cuts ? MD_SHIFT_ENERGY : config->potential_shift, .form = form};
+    if (form->traits & MD_FORM_TABLES) return md_potential_read(problems, names, potential);
     if (form->traits & MD_FORM_EMBEDS && config->potential_shift == MD_SHIFT_NONE && config->run_steps > 0)
         return md_problem_by(
             problems, MD_OPTION_potential_shift, MD_OPTION_potential_form,
@@ -293,7 +295,8 @@ MdStatus md_potential_make(const MdProblems *problems, int n_types, MdPotential 
     return status ? status : table_to_potential(problems, option, &table, potential);
 }
 
-MdStatus md_potential_from_config(const MdDeck *deck, int n_types, MdPotential *potential, MdErrors *errors) {
+MdStatus md_potential_from_config(const MdDeck *deck, int n_types, const char (*names)[MD_TYPE_NAME_SIZE],
+                                  MdPotential *potential, MdErrors *errors) {
     MdProblems problems = {deck, errors};
-    return md_potential_make(&problems, n_types, potential);
+    return md_potential_make(&problems, n_types, names, potential);
 }

@@ -213,6 +213,8 @@ MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdError
     MdSystem *system = NULL;
     MdStatus status = md_layout_make(deck, plan->random, &layout, &coordinates, errors);
     if (status == MD_OK) {
+        md_potential_free(&layout.plan.potential);
+        layout.plan.potential = plan->potential; /* a potential file is read once */
         layout.plan.comm = plan->comm;
         system = md_system_allocate(&layout.plan, layout.mass);
         status = fill_places(&problems, &layout, coordinates, plan, system);

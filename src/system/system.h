@@ -100,6 +100,9 @@ static inline uint64_t md_system_bytes(const MdSystemPlan *plan) {
 }
 
 /* Parameters of all type pairs from the options of section potential, with the mixing rule, for so many types. */
-MdStatus md_potential_from_config(const MdDeck *deck, int n_types, MdPotential *potential, MdErrors *errors);
+/* names: of the types, elements of a potential file; NULL: not known. */
+MdStatus md_potential_from_config(const MdDeck *deck, int n_types, const char (*names)[MD_TYPE_NAME_SIZE],
+                                  MdPotential *potential, MdErrors *errors);
+void md_potential_free(MdPotential *potential);
 
 #endif

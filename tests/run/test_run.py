@@ -194,6 +194,9 @@ def test_memory_with_frames(checks, folder):
 def test_decks(checks, folder):
     """Every deck of inputs/, cut short: runs, passes, leaves its files. Presets are layers over the first of them."""
     decks = sorted((SOURCE / "inputs").glob("*.txt"))
+    if not Path("/usr/share/lammps/potentials/Cu_u3.eam").exists():
+        print("copper.txt: not run: there is no Cu_u3.eam (Debian: lammps-data)")
+        decks = [deck for deck in decks if deck.name != "copper.txt"]
     checks.that(len(decks) >= 2, "no decks in inputs/")
     presets = [path for path in sorted((SOURCE / "inputs/presets").glob("*.txt")) if "ladder" not in path.name]
     cases = [[deck] for deck in decks] + [[SOURCE / "inputs/melt.txt", preset] for preset in presets]

@@ -65,7 +65,7 @@ static void test_shifts(void) {
         MdDeck *deck = state_deck(WORDS("system.types=2", "potential.epsilon=1 0.7", "potential.sigma=1 1.3", word));
         MdErrors *errors = md_errors_create();
         MdPotential potential;
-        CHECK(md_potential_from_config(deck, (int)md_deck_config(deck)->system_types, &potential, errors) == MD_OK);
+        CHECK(md_potential_from_config(deck, (int)md_deck_config(deck)->system_types, NULL, &potential, errors) == MD_OK);
         CHECK(potential.shift == shift && potential.cutoff_max == 2.5);
         for (int k = 0; k < 4; k++) {
             check_context("shift %s, pair %d", words[shift], k);
@@ -99,7 +99,7 @@ static void test_forms(void) {
         MdErrors *errors = md_errors_create();
         MdPotential potential;
         check_context("%s, %s", forms[k / 4][0], shifts[k % 4]);
-        CHECK(md_potential_from_config(deck, 1, &potential, errors) == MD_OK);
+        CHECK(md_potential_from_config(deck, 1, NULL, &potential, errors) == MD_OK);
         check_formulas(potential.form, &potential.pair[0], k % 4);
         check_derivatives(potential.form, &potential.pair[0]);
         md_errors_destroy(errors);
@@ -125,7 +125,7 @@ static MdPotential potential_of(const char *const *words) {
     MdDeck *deck = state_deck(words);
     MdErrors *errors = md_errors_create();
     MdPotential potential = {0};
-    CHECK(md_potential_from_config(deck, (int)md_deck_config(deck)->system_types, &potential, errors) == MD_OK);
+    CHECK(md_potential_from_config(deck, (int)md_deck_config(deck)->system_types, NULL, &potential, errors) == MD_OK);
     md_errors_print(errors, stdout);
     md_errors_destroy(errors);
     md_deck_destroy(deck);
