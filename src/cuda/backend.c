@@ -166,16 +166,21 @@ static MdStatus update_neighbors(void *context, int64_t step) { return cuda_step
 
 static MdStatus rebuild(void *context) { return cuda_steps_rebuild(context); }
 
+/* The forces of a step that was left open. */
+static MdStatus close_step(CudaContext *context) { return context->is_drifted ? cuda_steps_settle(context) : MD_OK; }
+
 static MdStatus compute_forces(void *opaque, bool with_energy) {
     CudaContext *context = opaque;
     md_require(context->built);
-    cuda_steps_compute_forces(context, with_energy);
-    return MD_OK;
+    MdStatus status = close_step(context);
+    if (status == MD_OK) cuda_steps_compute_forces(context, with_energy);
+    return status;
 }
 
 static MdStatus integrate(void *context) {
-    cuda_steps_integrate(context);
-    return MD_OK;
+    MdStatus status = close_step(context);
+    if (status == MD_OK) cuda_steps_integrate(context);
+    return status;
 }
 
 static MdStatus sum(void *context, MdSums *sums) {

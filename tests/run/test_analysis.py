@@ -208,6 +208,37 @@ def test_seldom(checks, folder):
                 checks.that(much.path(f"{which}.csv").read_bytes() == less.path(f"{which}.csv").read_bytes(), f"{words}: {which} depends on the output")
 
 
+def test_batches(checks, folder):
+    """A batch of fused steps begins with the forces of a step with a sample: as many separate drifts and forces as without an analysis. The
+    numbers are those of output at every sample, which is separate steps, also where the device stops at a sample or between."""
+    if BACKEND != "cuda":
+        return
+    fused = "force.kernel=brick launch.fuse=step launch.persistent=off run.precision=mixed launch.passes="
+    keys = {"msd_every": 10, "msd_lags": 4, "vacf_every": 10, "vacf_lags": 4, "rdf_every": 30, "msd_from": 0}
+    without = [f"analysis.{key}={value}" for key, value in {"msd_every": 0, "vacf_every": 0, "rdf_every": 0, "msd_lags": 100, "vacf_lags": 100}.items()]
+    safe, stops, grows = ("neighbor.rebuild=every neighbor.every=20 neighbor.skin=0.8", "neighbor.skin=0.08",
+                          "neighbor.rebuild=every neighbor.every=10 neighbor.skin=0.6 neighbor.capacity=8 system.density=0.5 system.temperature=6 run.timestep=0.002")
+    os.environ["MDMINI_CALL_STEPS"] = "120"  # looks at the clock would end batches, too
+    for k, (words, positions) in enumerate(((f"{fused}queue {safe}", False), (f"{fused}queue {safe} launch.graph=off", False), (f"{fused}kernels {safe}", True),
+                                            (f"{fused}queue {stops}", False), (f"{fused}kernels {stops}", True), (f"{fused}queue {stops} analysis.msd_every=5 analysis.rdf_every=7", False), (f"{fused}queue {grows}", False))):
+        words = [*words.split(), *(without[1:2] + without[4:] if positions else [])]
+        deck = {"output": QUIET, "system": {"cells": 6}, "analysis": keys}
+        less = start(checks, words, write(folder, f"few{k}", LIQUID, **deck), *words, "output.thermo_every=120", "run.steps=120", folder=folder, name=f"few{k}")
+        much = start(checks, words, write(folder, f"all{k}", LIQUID, **deck), *words, "output.thermo_every=5", "run.steps=120", folder=folder, name=f"all{k}")
+        for which in ("msd", "rdf", "vacf")[:2 if positions else 3] if less and much else ():
+            checks.that(less.path(f"{which}.csv").read_bytes() == much.path(f"{which}.csv").read_bytes(), f"{words}: {which} depends on the output")
+        if not less or safe.split()[-1] not in words:
+            checks.that(not less or less.json()["n_overflows"] > 0 or stops in words, f"{words}: no list had too little room")
+            continue
+        plain = start(checks, words, write(folder, f"none{k}", LIQUID, **deck), *(word for word in words if "analysis" not in word), *without, "output.thermo_every=120", "run.steps=120", folder=folder,
+                      name=f"none{k}")
+        if plain:
+            counts = [{kernel["name"]: kernel["launches"] for kernel in done.json()["kernels"]} for done in (less, plain)]
+            for kernel in ("k_step_drift", "k_force_plain", "k_integrate_kick_drift"):
+                checks.that(counts[0][kernel] == counts[1][kernel], f"{words}: {counts[0][kernel]} launches of {kernel}, without an analysis {counts[1][kernel]}")
+    del os.environ["MDMINI_CALL_STEPS"]
+
+
 def test_restart(checks, folder):
     """Cut in the middle of a window, on other numbers of ranks: the same bytes. Longer than planned: the same as at once."""
     quiet = {"output": QUIET, "system": {"cells": 8}, "run": {"steps": 120}}
@@ -280,5 +311,5 @@ def test_refusals(checks, folder):
 if __name__ == "__main__":
     checks = program.Checks()
     chosen = [name for name in os.environ.get("MDMINI_TEST_ONLY", "").split(",") if name]
-    checks.run(*(test for test in (test_frames, test_gas, test_brownian, test_memory, test_seldom, test_restart, test_files, test_units, test_refusals) if not chosen or test.__name__ in chosen))
+    checks.run(*(test for test in (test_frames, test_gas, test_brownian, test_memory, test_seldom, test_batches, test_restart, test_files, test_units, test_refusals) if not chosen or test.__name__ in chosen))
     checks.finish()

@@ -9,7 +9,7 @@ from pathlib import Path
 from program import Checks
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
-PATHS = {"A path of reading": (10, 30, 3170), "The path of the output": (4, 5, 900)}  # least and most files, most lines
+PATHS = {"A path of reading": (10, 30, 3210), "The path of the output": (4, 5, 900)}  # least and most files, most lines
 KINDS = {".c", ".h", ".cu", ".cuh", ".inc", ".def"}
 ELEMENTARY = "microbench"  # folder
 # Of src/ without them, and of them. 2,910 of the lines are the cuda backend over several processes: domains, migration, halo exchange
@@ -18,7 +18,7 @@ ELEMENTARY = "microbench"  # folder
 # 600 the units of numbers that go in and out, 300 the pressure tensor, 1,190 samples while the run goes and what becomes of them,
 # 920 histograms of pairs on both backends and g(r), 600 friction and noise on each atom in all kernels, 110 the Nose-Hoover chain.
 # Of the elementary kernels 550 lines are what passes between processes.
-MOST_LINES, MOST_ELEMENTARY = 53_550, 7_290
+MOST_LINES, MOST_ELEMENTARY = 53_710, 7_290
 
 
 def rows(page, title):

@@ -3,6 +3,8 @@
  * A step with output, and one with a build, is issued separately: drift, list, forces. The steps between are issued in batches
  * (batch.c). The second half kick of a step waits for the first one of the next, unless the step has output.
  *
+ * A step with a sample of an analysis leaves its forces to the next batch, where it can: samples.c.
+ *
  * neighbor.rebuild=device-check. The host does not wait to learn whether the list still holds. The integration finds the
  * largest displacement; the force kernel after it reads that, and when it is more than half the skin computes nothing and
  * raises `stopped` (in device memory, for the kernels after it, which then do nothing either, and in mapped memory, for
@@ -17,20 +19,13 @@
  * before it issues the next one, by when that is long past. */
 #include "cuda/batches/ahead.h"
 #include "cuda/batches/batch.h"
+#include "cuda/batches/samples.h"
 #include "cuda/batches/steps.h"
-
-static CudaJournalStep *entry(CudaContext *context, int64_t step) {
-    return &context->journal[step % CUDA_JOURNAL_STEPS];
-}
-
-static bool is_known(const CudaContext *context, int64_t step) {
-    return context->journal[step % CUDA_JOURNAL_STEPS].step == step;
-}
 
 /* --- needs of a step ------------------------------------------------------------------------------------------------ */
 
 static bool wants_energy(const CudaContext *context, int64_t step) {
-    if (is_known(context, step)) return context->journal[step % CUDA_JOURNAL_STEPS].wants_energy;
+    if (cuda_journal_knows(context, step)) return context->journal[step % CUDA_JOURNAL_STEPS].wants_energy;
     return (step == context->last_step && context->last_step_wants_energy) ||
            context->config.force_energy == MD_ENERGY_EVERY_STEP;
 }
@@ -40,15 +35,25 @@ static bool acts_on_list(const CudaContext *context, int64_t step) {
     return !context->facts.checks_on_device && cuda_neighbor_acts(context, step + context->step_offset);
 }
 
-/* Whether a sample is taken at the end of a step, which so ends a batch. Known of steps that are issued again; the first time the steps
- * that were asked for end there. */
-static bool is_observed(const CudaContext *context, int64_t step) {
-    return is_known(context, step) && context->journal[step % CUDA_JOURNAL_STEPS].has_observation;
+/* Whether a sample ends a batch after the forces of a step, unless these begin the batch and positions are sampled before it. */
+static bool ends_batch(const CudaContext *context, int64_t step) {
+    const bool begins = context->facts.leaves_open && context->is_drifted && step == context->step;
+    return cuda_journal_observes(context, step) && !begins;
 }
 
-/* Whether a step can be issued in one batch with the one before it. */
-static bool may_follow(const CudaContext *context, int64_t step) {
+/* Whether a batch ends with the drift of a step since its forces wait for what comes next. */
+static bool is_left_open(const CudaContext *context, int64_t step) {
+    if (cuda_journal_observes(context, step)) return context->facts.leaves_open;
+    return context->leaves_open && step == context->last_step;
+}
+
+/* Whether a step can be the first of a batch; and in one batch with the one before it. */
+static bool may_begin(const CudaContext *context, int64_t step) {
     return !wants_energy(context, step) && !acts_on_list(context, step);
+}
+
+static bool may_follow(const CudaContext *context, int64_t step) {
+    return may_begin(context, step) && !is_left_open(context, step);
 }
 
 /* --- the device has stopped ------------------------------------------------------------------------------------------ */
@@ -70,13 +75,19 @@ static bool needs_list(CudaContext *context) {
     return context->h_host_status->stopped && !cuda_has_fault(context);
 }
 
-/* The forces of a step come next, the first of n_before steps of a batch before it. */
-static void note_step(CudaContext *context, int64_t step, int n_before) {
-    CudaJournalStep *now = entry(context, step);
-    if (!is_known(context, step)) {
+/* The journal's step from now on. */
+static CudaJournalStep *know_step(CudaContext *context, int64_t step) {
+    CudaJournalStep *now = cuda_journal_entry(context, step);
+    if (!cuda_journal_knows(context, step)) {
         const bool energy = wants_energy(context, step);
         *now = (CudaJournalStep){.step = step, .wants_energy = energy};
     }
+    return now;
+}
+
+/* The forces of a step come next, the first of n_before steps of a batch before it. */
+static void note_step(CudaContext *context, int64_t step, int n_before) {
+    CudaJournalStep *now = know_step(context, step);
     for (int stage = 0; stage < CUDA_N_STAGES; stage++) now->calls[stage] = context->timers[stage].calls;
     now->calls[CUDA_STEP] += n_before;
 }
@@ -87,14 +98,16 @@ static MdStatus roll_back(CudaContext *context) {
     const uint64_t stopped = context->h_host_status->stopped;
     const bool is_old = CUDA_STOP_WHY(stopped) == CUDA_STOPPED_STALE;
     const int64_t step = is_old ? (int64_t)CUDA_STOP_STEP(stopped) : context->built_step;
-    md_require(is_known(context, step));
+    md_require(cuda_journal_knows(context, step));
     cuda_timing_drop(context);
     cuda_memory_end(context, CUDA_FORCES); /* forces of a later step have not been written */
     for (int stage = 0; stage < CUDA_N_STAGES; stage++)
-        context->timers[stage].replayed += context->timers[stage].calls - entry(context, step)->calls[stage];
+        context->timers[stage].replayed +=
+            context->timers[stage].calls - cuda_journal_entry(context, step)->calls[stage];
     context->step = step;
     context->is_drifted = true;
     context->kick_open = false;
+    context->is_batch_drift = false;
     MdStatus status = is_old ? cuda_neighbor_build(context, false) : cuda_neighbor_fit(context);
     if (status == MD_OK && is_old) cuda_ahead_note_build(context, step);
     note_step(context, step, 0); /* the device may stop again before they are issued */
@@ -123,38 +136,43 @@ static void begin_step(CudaContext *context) {
     cuda_integrate_drift(context, context->kick_open);
     context->kick_open = false;
     context->is_drifted = true;
+    context->is_batch_drift = false;
+}
+
+/* Whether a batch can begin with the forces of a step whose drift is done: on a list that was built for it, or with an analysis on an
+ * older one, too, where the device has the number of the step from the batch before. */
+static bool can_begin_forced(const CudaContext *context, int64_t step) {
+    const bool is_new = context->built_step == step;
+    return context->facts.fuses_steps && !wants_energy(context, step) &&
+           (is_new ? context->unconfirmed || context->comm : context->facts.leaves_open && context->is_batch_drift);
 }
 
 /* Steps from the present one on that can be one batch; at the first with a drift that is done the forces come first. */
 static CudaBatch find_batch(const CudaContext *context) {
     const bool is_drifted = context->is_drifted;
     const int64_t first = is_drifted ? context->step : context->step + 1;
-    const bool begins = is_drifted ? context->facts.fuses_steps && (context->unconfirmed || context->comm) &&
-                                         context->built_step == first && !wants_energy(context, first)
-                                   : context->kick_open && may_follow(context, first);
+    const bool begins = is_drifted ? can_begin_forced(context, first) : context->kick_open && may_begin(context, first);
     if (!context->facts.batches || !begins) return (CudaBatch){0};
     int64_t n = 1;
-    while (n <= CUDA_GRAPH_STEPS && first + n <= context->last_step && !is_observed(context, first + n - 1) &&
+    while (n <= CUDA_GRAPH_STEPS && first + n <= context->last_step && !ends_batch(context, first + n - 1) &&
            may_follow(context, first + n))
         n++;
     return cuda_batch_plan(context, first, n, is_drifted,
-                           first + n <= context->last_step && !is_observed(context, first + n - 1));
-}
-
-/* The sample at the end of the present step, if there is one. */
-static void observe(CudaContext *context) {
-    if (!context->is_drifted && is_observed(context, context->step))
-        cuda_observe_issue(context, &entry(context, context->step)->observation);
+                           first + n <= context->last_step && !ends_batch(context, first + n - 1));
 }
 
 static void issue_batch(CudaContext *context, const CudaBatch *batch) {
+    const bool begins_forced = context->is_drifted;
+    if (begins_forced) cuda_sample_positions(context);
     for (int k = 0; k < batch->n_steps; k++) note_step(context, batch->first + k, k);
     context->step = batch->first + batch->n_steps - 1;
     cuda_batch_issue(context, batch);
     context->kick_open = context->has_forces;
     context->is_drifted = !context->has_forces;
     context->step += context->is_drifted;
-    observe(context);
+    context->is_batch_drift = context->is_drifted;
+    if (begins_forced) cuda_sample_kept(context, batch);
+    cuda_sample_end(context);
 }
 
 /* The list of a step whose drift is done; false: the device has stopped before, or that failed. */
@@ -177,11 +195,11 @@ static bool take_list(CudaContext *context, MdStatus *status) {
 /* The forces of a step whose drift is done, and the work requested at its end. */
 static void end_step(CudaContext *context) {
     note_step(context, context->step, 0);
-    const CudaJournalStep *now = entry(context, context->step);
+    const CudaJournalStep *now = cuda_journal_entry(context, context->step);
     cuda_force_compute(context, now->wants_energy);
     context->is_drifted = false;
     context->kick_open = true;
-    observe(context);
+    cuda_sample_end(context);
     if (!now->has_output) return;
     close_kick(context);
     cuda_output_issue(context, &now->output);
@@ -206,13 +224,18 @@ static MdStatus issue_next(CudaContext *context) {
     }
     if (!take_list(context, &status)) return status;
     const CudaBatch batch = find_batch(context);
-    if (batch.n_steps > 0) issue_batch(context, &batch);
-    else end_step(context);
+    if (batch.n_steps == 0) {
+        end_step(context);
+        return MD_OK;
+    }
+    if (batch.first != context->built_step && context->facts.checks_on_device)
+        cuda_ahead_wait(context, batch.first + batch.n_steps - 1);
+    issue_batch(context, &batch);
     return MD_OK;
 }
 
 static bool has_steps_left(const CudaContext *context) {
-    return context->is_drifted || context->step < context->last_step;
+    return context->step < context->last_step || (context->is_drifted && !context->leaves_open);
 }
 
 /* A part of the requested work that has had no effect yet; false: there is none. */
@@ -226,12 +249,13 @@ static bool go_on(CudaContext *context, MdStatus *status) {
 
 static MdStatus settle(CudaContext *context) {
     MdStatus status = MD_OK;
+    context->leaves_open = false;
     do {
         while (go_on(context, &status)) continue;
         if (status == MD_OK) wait_to_know(context);
     } while (status == MD_OK && needs_list(context));
-    entry(context, context->step)->has_output = false; /* it never has to be issued again */
-    entry(context, context->step)->has_observation = false;
+    cuda_journal_entry(context, context->step)->has_output = false; /* it never has to be issued again */
+    cuda_journal_entry(context, context->step)->has_observation = false;
     return status;
 }
 
@@ -243,6 +267,7 @@ MdStatus cuda_steps_advance(CudaContext *context, int64_t first_step, int64_t n_
     context->arguments.step_offset = context->step_offset;
     context->last_step += n_steps;
     context->last_step_wants_energy = with_energy;
+    context->leaves_open = context->facts.leaves_open && !with_energy;
     while (go_on(context, &status)) continue;
     return status;
 }
@@ -261,7 +286,7 @@ MdStatus cuda_steps_rebuild(CudaContext *context) {
 }
 
 void cuda_steps_compute_forces(CudaContext *context, bool with_energy) {
-    CudaJournalStep *now = entry(context, context->step);
+    CudaJournalStep *now = cuda_journal_entry(context, context->step);
     note_step(context, context->step, 0);
     with_energy = with_energy || context->config.force_energy == MD_ENERGY_EVERY_STEP;
     now->wants_energy = now->wants_energy || with_energy; /* should the step be issued again */
@@ -286,11 +311,12 @@ MdStatus cuda_steps_finish(CudaContext *context) {
 }
 
 void cuda_steps_observe(CudaContext *context, const MdObservation *observation) {
-    CudaJournalStep *now = entry(context, context->step);
-    if (!is_known(context, context->step)) return; /* after a fault, which ends the run */
+    const bool is_open = context->is_drifted && context->step == context->last_step;
+    if (!is_open && !cuda_journal_knows(context, context->step)) return; /* after a fault, which ends the run */
+    CudaJournalStep *now = know_step(context, context->step);
     now->has_observation = true;
     now->observation = *observation;
-    observe(context);
+    cuda_sample_end(context); /* unless it is open: then as it goes on */
 }
 
 MdStatus cuda_steps_output_settle(void *opaque) {
@@ -305,7 +331,7 @@ MdStatus cuda_steps_output_settle(void *opaque) {
 
 MdStatus cuda_steps_output_begin(void *opaque, const MdOutputRequest *request) {
     CudaContext *context = opaque;
-    CudaJournalStep *now = entry(context, context->step);
+    CudaJournalStep *now = cuda_journal_entry(context, context->step);
     /* The journal has room for one request a step: an earlier one must be complete. Several processes, unless kernels
      * read data packed by other GPUs: hosts must know how many atoms are on each. */
     const bool is_read = context->config.parallel_transport == MD_TRANSPORT_DIRECT && cuda_output_joins(context);

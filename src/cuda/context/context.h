@@ -327,8 +327,10 @@ typedef struct CudaContext {
     int64_t step_offset;         /* additional counts of the caller */
     bool is_drifted;             /* its drift is issued, and its forces are not */
     bool kick_open;              /* its second half kick is still to be issued */
+    bool is_batch_drift;         /* that drift ended a batch, of which another can begin with forces */
     int64_t last_step;           /* the last requested step, */
-    bool last_step_wants_energy; /* and whether with energy */
+    bool last_step_wants_energy; /* whether with energy, */
+    bool leaves_open;            /* and whether its forces wait for what comes next */
     int64_t built_step;          /* of the last build in these steps, */
     int64_t intervals[CUDA_INTERVALS],
         n_intervals;                             /* steps that lists were good for, the last ones in turn; how many */

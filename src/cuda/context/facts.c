@@ -25,6 +25,15 @@ static void state_order(const MdConfig *config, CudaFacts *facts) {
                          facts->has_bricks;
 }
 
+/* Samples of velocities need the forces of the step; positions are there before them. A queue keeps the velocities where a sort moves
+ * their origins to: in memory that only the sort needs. */
+static void state_samples(const MdConfig *config, CudaFacts *facts) {
+    const bool samples_velocities = config->analysis_vacf_every > 0, samples = facts->observes || facts->counts_pairs;
+    const bool may_begin_forced = facts->fuses_steps && !facts->is_resident && !md_config_has_domains(config);
+    facts->keeps_velocity = samples_velocities && may_begin_forced && facts->queues;
+    facts->leaves_open = samples && may_begin_forced && (!samples_velocities || facts->keeps_velocity);
+}
+
 CudaFacts cuda_facts(const MdConfig *config) {
     CudaFacts facts = {
         .has_clusters = config->force_kernel == MD_KERNEL_CLUSTER,
@@ -52,6 +61,7 @@ CudaFacts cuda_facts(const MdConfig *config) {
     facts.may_roll_back = facts.is_resident && config->launch_barrier == MD_BARRIER_LOCAL && facts.checks_on_device;
     facts.has_list = has_rows(config) || facts.has_clusters || facts.has_bricks;
     state_order(config, &facts);
+    state_samples(config, &facts);
     return facts;
 }
 

@@ -20,6 +20,9 @@ typedef struct CudaFacts {
 
     bool observes;     /* an analysis takes samples of atoms */
     bool counts_pairs; /* and histograms of pairs */
+    /* With these the forces of the last requested step wait for what comes next, in which they may be the first of a batch:
+     * see batches/samples.c. keeps_velocity: of which the first pass then keeps the velocities at the end of the step. */
+    bool leaves_open, keeps_velocity;
 
     /* the list */
     bool halves;       /* neighbor.list = half */

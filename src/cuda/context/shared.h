@@ -427,6 +427,7 @@ typedef struct CudaArguments {
     uint32_t observe,
         origins; /* quantities of a sample, and those that have their origin here: bits by MD_OBSERVE_... */
     int32_t observed_row, count_row;
+    unsigned long long kept_step; /* at whose end a queue has kept the velocities of a sample; 0: none */
 } CudaArguments;
 
 #endif

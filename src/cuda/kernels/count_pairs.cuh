@@ -18,7 +18,7 @@
 #ifndef MD_CUDA_COUNT_PAIRS_CUH
 #define MD_CUDA_COUNT_PAIRS_CUH
 
-#include "cuda/kernels/common.cuh"
+#include "cuda/kernels/stale.cuh"
 #include "physics/pair_cells.h"
 
 constexpr int n_counts = MD_RDF_KINDS * MD_RDF_BINS;
@@ -49,7 +49,7 @@ __device__ inline int find_cell(const CudaArguments &a, int64_t i, Vec3<Pair> *p
 
 /* Reads position [n_stored]; writes pair_count.cursor [cells], which was zero: atoms of each cell. */
 MD_KERNEL k_observe_pair_cells(MD_ARGUMENTS) {
-    if (a.status->stopped) return;
+    if (comes_again(a)) return;
     Vec3<Pair> place;
     for (int64_t i = thread_index(); i < stored_atoms(a); i += grid_size())
         atomicAdd(&a.pair_count.cursor[find_cell(a, i, &place)], 1);
@@ -62,7 +62,7 @@ MD_KERNEL k_observe_pair_lines(MD_ARGUMENTS) {
     const MdPairCells &cells = a.pair_count.cells;
     const int lane = (int)threadIdx.x % 32, line = thread_index() / 32;
     int total = 0, first = 0;
-    if (a.status->stopped || line >= cells.n[1] * cells.n[2]) return; /* the whole warp */
+    if (comes_again(a) || line >= cells.n[1] * cells.n[2]) return; /* the whole warp */
     int *counts = a.pair_count.cursor + line * cells.n[0], *begin = a.pair_count.begin + line * cells.n[0];
     for (int k = lane; k < cells.n[0]; k += 32) total += counts[k];
     for (int distance = 16; distance > 0; distance /= 2) total += __shfl_xor_sync(whole_warp, total, distance);
@@ -82,7 +82,7 @@ MD_KERNEL k_observe_pair_lines(MD_ARGUMENTS) {
 
 /* Reads position, type [n_stored]; writes pair_count.atoms, .cell_of [n_stored], .cursor [cells]: where the atoms of a cell end. */
 MD_KERNEL k_observe_pair_atoms(MD_ARGUMENTS) {
-    if (a.status->stopped) return;
+    if (comes_again(a)) return;
     for (int64_t i = thread_index(); i < stored_atoms(a); i += grid_size()) {
         Vec3<Pair> place;
         const int cell = find_cell(a, i, &place), slot = atomicAdd(&a.pair_count.cursor[cell], 1);
@@ -141,7 +141,7 @@ __device__ inline void count_partners(const CudaArguments &a, int s, const PairC
 /* Reads pair_count.atoms, .cell_of [n_stored], .begin, .cursor [cells]; writes pair_count.counts [row]. */
 MD_KERNEL k_observe_pairs(MD_ARGUMENTS) {
     __shared__ unsigned s_counts[n_counts * count_copies];
-    if (a.status->stopped) return;
+    if (comes_again(a)) return;
     const PairCounts counts = {s_counts, (Pair)(MD_RDF_BINS / a.pair_count.range),
                                (Pair)(a.pair_count.range * a.pair_count.range * (1 + 1e-6))};
     for (int k = (int)threadIdx.x; k < n_counts * count_copies; k += MD_BLOCK) s_counts[k] = 0;

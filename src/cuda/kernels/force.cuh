@@ -7,6 +7,7 @@
 #include "cuda/kernels/force_cluster.cuh"
 #include "cuda/kernels/force_list.cuh"
 #include "cuda/kernels/force_pairs.cuh"
+#include "cuda/kernels/stale.cuh"
 
 /* Launch bounds of kernels that compute only forces, without sums. */
 #if MD_SW_force_kernel == MD_KERNEL_BRICK && MD_SW_run_precision != MD_PRECISION_DOUBLE /* pairs in single precision */
@@ -16,11 +17,6 @@
 #else
 #define MD_PLAIN_THREADS MD_BOUND_THREADS
 #endif
-
-__device__ inline bool is_too_old(const CudaArguments &a, const unsigned *moved_sq) {
-    return MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK &&
-           __uint_as_float(*(const volatile unsigned *)moved_sq) > a.stale_sq;
-}
 
 /* launch.fuse = step: where the displacements of every other step are. */
 __device__ inline unsigned *moved_sq_of(const CudaArguments &a, int step) {

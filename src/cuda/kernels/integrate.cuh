@@ -8,6 +8,14 @@
  * positions, the second in memory that only a rebuild needs. */
 constexpr bool is_checked_queue = MD_CHECKED_QUEUE;
 
+/* With an analysis of velocities: the first pass of a queue keeps those at the end of its step, for k_observe_motion. */
+constexpr bool keeps_velocity = MD_HAS_VACF && !MD_DOMAIN && MD_SW_launch_passes == MD_PASSES_QUEUE;
+
+/* Where those of particle i are: where the next sort moves its origin to. Three numbers. */
+__device__ inline Pair *kept_velocity(const CudaArguments &a, int64_t i) {
+    return (Pair *)a.spare.vacf_origin + 3 * i;
+}
+
 /* For the copy `at` there, the particles for reading and writing by kernels that move them. */
 template <bool HAS_COPIES> struct CopyOf {
     static __device__ inline const CudaParticles &at(const CudaArguments &a, int64_t) { return a.now; }
@@ -64,11 +72,12 @@ __device__ inline void half_kick(const CudaArguments &a, const Vec3<Pair> &f, Fu
     v->v.z += c * f.z;
 }
 
-/* Where positions come from and go to, the step of the drift (0: ask the status), and whether it may turn out not to count. */
+/* Where positions come from and go to, the step of the drift (0: ask the status), whether it may turn out not to count, and whether
+ * the velocity before it, at the end of a step, is kept. */
 struct Motion {
     int64_t from, to;
     unsigned long long step;
-    bool may_not_count;
+    bool may_not_count, keeps;
 };
 
 /* The data of a particle that change in a step. */
@@ -96,6 +105,12 @@ __device__ inline void drift(const CudaArguments &a, int i, const Noise &noise, 
 __device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first, const Noise &noise,
                             int type, const Motion &motion, Moving *moving, Heat *heat) {
     if (kick_first) half_kick(a, f, &moving->v);
+    if (keeps_velocity && motion.keeps) {
+        Pair *kept = kept_velocity(a, i);
+        kept[0] = moving->v.v.x;
+        kept[1] = moving->v.v.y;
+        kept[2] = moving->v.v.z;
+    }
     half_kick(a, f, &moving->v);
     drift(a, i, noise, type, motion, moving, heat);
 }

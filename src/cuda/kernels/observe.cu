@@ -12,6 +12,7 @@
 #include "cuda/kernels/count_pairs.cuh"
 #endif
 #include "cuda/kernels/integrate.cuh"
+#include "cuda/kernels/stale.cuh"
 #include "physics/observe.h"
 
 #if MD_HAS_MSD || MD_HAS_VACF
@@ -42,11 +43,21 @@ __device__ inline double displacement_of(const CudaArguments &a, int64_t i) {
     return sum;
 }
 
-/* The product of the velocities. */
-__device__ inline double velocities_of(const CudaArguments &a, int64_t i) {
+/* At the end of the step. */
+__device__ inline Vec3<Pair> velocity_of(const CudaArguments &a, int64_t i) {
+    if (keeps_velocity && a.kept_step > 0) {
+        const Pair *kept = kept_velocity(a, i);
+        return Vec3<Pair>{kept[0], kept[1], kept[2]};
+    }
     Full<Pair> v = load_velocity(a.now, i);
     if (a.kick_first) half_kick(a, load<Pair>(a.now.force, i), &v);
-    const Pair now[3] = {v.v.x, v.v.y, v.v.z};
+    return v.v;
+}
+
+/* The product of the velocities. */
+__device__ inline double velocities_of(const CudaArguments &a, int64_t i) {
+    const Vec3<Pair> v = velocity_of(a, i);
+    const Pair now[3] = {v.x, v.y, v.z};
     Pair *first = (Pair *)a.now.vacf_origin + 3 * i;
     double sum = 0;
     for (int axis = 0; axis < 3; axis++) {
@@ -61,7 +72,9 @@ __device__ inline double velocities_of(const CudaArguments &a, int64_t i) {
 /* Reads position, tag, msd_origin [n], velocity, force, vacf_origin [n]; writes msd_origin, vacf_origin [n], observed [row]. */
 MD_KERNEL k_observe_motion(MD_ARGUMENTS) {
     constexpr int quantity_parts = MD_N_TYPES * MD_SPLIT_PARTS, n_parts = n_quantities * quantity_parts;
-    if (a.status->stopped) return; /* the step will be made again, and so will this */
+    /* Velocities that were kept count if a later step has stopped the device, which will not make theirs again. */
+    const bool are_kept = keeps_velocity && a.kept_step > 0;
+    if (are_kept ? a.status->stopped && a.status->step <= a.kept_step : comes_again(a)) return;
     MdSplitSum sums[n_quantities][MD_N_TYPES] = {};
     for (int64_t i = thread_index(); i < own_atoms(a); i += grid_size()) {
         const int type = load_type(a.now, i);

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "cuda/stages/array_table.h"
 
-void cuda_observe_issue(CudaContext *context, const MdObservation *observation) {
+void cuda_observe_issue(CudaContext *context, const MdObservation *observation, int64_t kept_step) {
     CudaArguments *a = &context->arguments;
     if (observation->counts_pairs) cuda_count_issue(context, observation->count_row);
     if (!observation->quantities) return;
@@ -15,6 +15,7 @@ void cuda_observe_issue(CudaContext *context, const MdObservation *observation) 
     a->origins = observation->origins;
     a->observed_row = observation->row;
     a->kick_first = context->kick_open;
+    a->kept_step = (unsigned long long)kept_step;
     cuda_launch_blocks(context, CUDA_K_observe_motion, cuda_sum_blocks(context, CUDA_K_observe_motion));
     cuda_reduce_end_extremes(context);
     cuda_timing_end(context);

@@ -368,8 +368,9 @@ MdStatus cuda_state_load(CudaContext *context, MdState *state);
 MdStatus cuda_state_check_list(CudaContext *context, MdState *state); /* of a context that is only configured */
 
 /* --- observe.c --- */
-/* A sample of the particles, which are at the end of a step, with the half kick that is still due or without. */
-void cuda_observe_issue(CudaContext *context, const MdObservation *observation);
+/* A sample of the particles: of positions, and of velocities at the end of the step, for which the half kick may still be due.
+ * kept_step: the velocities are those that the first pass of a queue has kept at the end of that step; 0: the present ones. */
+void cuda_observe_issue(CudaContext *context, const MdObservation *observation, int64_t kept_step);
 /* --- count_pairs.c --- */
 void cuda_count_plan(CudaContext *context, int64_t n_atoms); /* of the whole system; before the arrays are made */
 /* A histogram of the present positions, into a row of the counts. */

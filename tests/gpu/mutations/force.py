@@ -134,7 +134,7 @@ mutant("force plain: the last block is left out", FORCE + " k_force_plain(", "fo
        "if (blockIdx.x + 1 < gridDim.x) force_block(a,",
        tests(LIST + " launch.persistent=off launch.graph=off"))
 BEGIN = "cuda/kernels/force.cuh bool force_begin("
-mutant("force_begin: never stops", "cuda/kernels/force.cuh bool is_too_old(", "> a.stale_sq", "> 4 * a.stale_sq", rows(DEVICE, IN_MOTION))
+mutant("force_begin: never stops", "cuda/kernels/stale.cuh bool is_too_old(", "> a.stale_sq", "> 4 * a.stale_sq", rows(DEVICE, IN_MOTION))
 mutant("force: a full list is walked", "cuda/kernels/force.cu k_force_plain(", "if (was_stopped(a, &a.status->measures.moved_sq)) return;", "", emulated(FULL))
 mutant("force_begin: the device goes on", BEGIN, "if (stops) set_stop_flag(a, CUDA_STOPPED_STALE);", "", rows(DEVICE, IN_MOTION))
 mutant("force_begin: steps are not counted", BEGIN, "a.status->step += 1;", "", rows(DEVICE, IN_MOTION), tests(DEVICE))

@@ -48,6 +48,7 @@ struct IntegrateAtom : Forces {
     __device__ void integrate(int i, const Vec3<Pair> &force, bool tells_others) {
         Place left;
         CudaCopy copy = CUDA_NO_COPY; /* asked for at once */
+        if constexpr (keeps_velocity) motion.keeps = item_place()->pass == 0;
         if (has_domain && tells_others) copy = a.domain.first_copy[i];
         moved_sq = fmaxf(moved_sq, integrate_by(a, i, force, true, has_check, motion, &left, &heat));
         if constexpr (has_domain) copy_to_others(a, copy, left, motion.to);
