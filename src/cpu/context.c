@@ -69,18 +69,25 @@ static int64_t first_halo(const MdCpuContext *c, int64_t n_atoms) {
     return (int64_t)((double)n_atoms * (all / own - 1));
 }
 
+/* Coefficients of a function, as the next ones of the table; returns where the ones after them are. */
+static int64_t put_function(MdCpuContext *c, int64_t at, const MdSpline *spline) {
+    const int64_t n = 4 * (spline->n - 1);
+    for (int64_t i = 0; i < n; i++)
+        if (c->pair_double) ((double *)c->table)[at + i] = spline->pieces[i / 4].c[i % 4];
+        else ((float *)c->table)[at + i] = (float)spline->pieces[i / 4].c[i % 4];
+    return at + n;
+}
+
 void md_cpu_fill_table(MdCpuContext *c) {
     const MdPotential *p = &c->potential;
-    const int kinds = p->n_types * p->n_types;
-    const int64_t n = md_cpu_table_size(p) / (3 * kinds); /* numbers of a function */
-    for (int k = 0; p->tables && k < 3 * kinds; k++) {
-        const MdCubic *from = k < kinds       ? p->tables->pair[k].pieces
-                              : k < 2 * kinds ? p->tables->density[k - kinds].pieces
-                                              : p->tables->density[md_potential_turned(p, k - 2 * kinds)].pieces;
-        for (int64_t i = 0; i < n; i++)
-            if (c->pair_double) ((double *)c->table)[k * n + i] = from[i / 4].c[i % 4];
-            else ((float *)c->table)[k * n + i] = (float)from[i / 4].c[i % 4];
-    }
+    const MdTables *tables = p->tables;
+    const int kinds = tables ? p->n_types * p->n_types : 0;
+    int64_t at = 0;
+    for (int k = 0; k < kinds; k++) at = put_function(c, at, &tables->pair[k]);
+    for (int k = 0; k < kinds; k++) at = put_function(c, at, &tables->density[k]);
+    for (int k = 0; k < kinds; k++) at = put_function(c, at, &tables->density[md_potential_turned(p, k)]);
+    for (int t = 0; tables && t < p->n_types; t++) at = put_function(c, at, &tables->embedding[t]);
+    md_require(at == md_cpu_table_size(p));
 }
 
 void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_all, int64_t n_atoms, const MdBox *box,

@@ -206,8 +206,8 @@ typedef struct MdCpuContext {
     void *around; /* [n_threads][x, y, z, type][around_room] */
     int32_t *around_atoms;
     int64_t around_room;
-    void *
-        table; /* [pairs, densities, densities the other way round][types][types][pieces][4] of potential.tables, in the precision of pairs */
+    void *table;       /* [pairs, densities, densities the other way round][types][types][pieces][4], and then
+                        * [types][pieces][4] of F, of potential.tables, in the precision of pairs */
     void *slope;       /* [n_places] of a many-body form: F' of the density at each atom; as forces */
     bool wants_energy; /* of the forces that are computed */
     bool built;        /* list or cells, or other data of the force kernel */
@@ -433,10 +433,15 @@ void *md_cpu_take(MdCpuContext *c, int64_t count, size_t size, const char *what)
 void *md_cpu_release(MdCpuContext *c, void *memory, int64_t count, size_t size);
 void md_cpu_allocate_around(MdCpuContext *c, int64_t room);
 
-/* Numbers of c->table. */
-static inline int64_t md_cpu_table_size(const MdPotential *potential) {
+/* Numbers of c->table: of a function of r of all pairs of types, and of all. */
+static inline int64_t md_cpu_table_of_pairs(const MdPotential *potential) {
     const int64_t kinds = (int64_t)potential->n_types * potential->n_types;
-    return potential->tables ? 3 * kinds * (potential->tables->pair[0].n - 1) * 4 : 0;
+    return kinds * (potential->tables->pair[0].n - 1) * 4;
+}
+static inline int64_t md_cpu_table_size(const MdPotential *potential) {
+    if (!potential->tables) return 0;
+    return 3 * md_cpu_table_of_pairs(potential) +
+           (int64_t)potential->n_types * (potential->tables->embedding[0].n - 1) * 4;
 }
 
 /* arrays.c: makes and frees all arrays. */

@@ -100,6 +100,13 @@ MD_INLINE double md_lanes_sum_d(MdLanes_d a) {
 typedef __mmask16 MdMask_f;
 typedef __mmask8 MdMask_d;
 
+/* The smaller one; the second one where the first is no number. */
+MD_INLINE MdLanes_f md_lanes_least_f(MdLanes_f a, MdLanes_f b) {
+    return (MdLanes_f)_mm512_min_ps((__m512)a, (__m512)b);
+}
+MD_INLINE MdLanes_d md_lanes_least_d(MdLanes_d a, MdLanes_d b) {
+    return (MdLanes_d)_mm512_min_pd((__m512d)a, (__m512d)b);
+}
 MD_INLINE MdLanes_f md_lanes_sqrt_f(MdLanes_f a) { return (MdLanes_f)_mm512_sqrt_ps((__m512)a); }
 MD_INLINE MdLanes_d md_lanes_sqrt_d(MdLanes_d a) { return (MdLanes_d)_mm512_sqrt_pd((__m512d)a); }
 MD_INLINE MdLanes_d md_lanes_rint_d(MdLanes_d a) {
@@ -256,6 +263,12 @@ MD_INLINE MdLanes_d md_lanes_pick_place_d(const double *array, const int32_t *j)
 }
 MD_INLINE uint32_t md_lanes_bits_f(MdMask_f m) { return (uint32_t)_mm256_movemask_ps((__m256)m); }
 MD_INLINE uint32_t md_lanes_bits_d(MdMask_d m) { return (uint32_t)_mm256_movemask_pd((__m256d)m); }
+MD_INLINE MdLanes_f md_lanes_least_f(MdLanes_f a, MdLanes_f b) {
+    return (MdLanes_f)_mm256_min_ps((__m256)a, (__m256)b);
+}
+MD_INLINE MdLanes_d md_lanes_least_d(MdLanes_d a, MdLanes_d b) {
+    return (MdLanes_d)_mm256_min_pd((__m256d)a, (__m256d)b);
+}
 MD_INLINE MdLanes_f md_lanes_sqrt_f(MdLanes_f a) { return (MdLanes_f)_mm256_sqrt_ps((__m256)a); }
 MD_INLINE MdLanes_d md_lanes_sqrt_d(MdLanes_d a) { return (MdLanes_d)_mm256_sqrt_pd((__m256d)a); }
 MD_INLINE MdLanes_d md_lanes_rint_d(MdLanes_d a) {
@@ -303,6 +316,14 @@ MD_INLINE uint32_t md_lanes_bits_d(MdMask_d m) {
     uint32_t bits = 0;
     for (int l = 0; l < MD_LANES_d; l++) bits |= (uint32_t)(m[l] & 1) << l;
     return bits;
+}
+MD_INLINE MdLanes_f md_lanes_least_f(MdLanes_f a, MdLanes_f b) {
+    for (int l = 0; l < MD_LANES_f; l++) a[l] = a[l] < b[l] ? a[l] : b[l];
+    return a;
+}
+MD_INLINE MdLanes_d md_lanes_least_d(MdLanes_d a, MdLanes_d b) {
+    for (int l = 0; l < MD_LANES_d; l++) a[l] = a[l] < b[l] ? a[l] : b[l];
+    return a;
 }
 MD_INLINE MdLanes_f md_lanes_sqrt_f(MdLanes_f a) {
     for (int l = 0; l < MD_LANES_f; l++) a[l] = sqrtf(a[l]);
