@@ -9,6 +9,12 @@
 static MdStatus compile(char *path, MdLog *log, MdErrors *errors) {
     char *const words[] = {path, "run.backend=cuda"};
     MdDeck *deck = md_deck_read(2, words, errors);
+    const MdForm *form = deck ? md_form(md_deck_config(deck)->potential_form) : NULL;
+    if (form && form->traits & MD_FORM_EMBEDS) {
+        printf("%s: no kernels: the cuda backend does not have potential.form = %s\n", path, form->word);
+        md_deck_destroy(deck);
+        return MD_OK;
+    }
     MdSimulation *s = deck ? md_simulation_plan(deck, MD_TO_BENCH, NULL, path, NULL, log, errors) : NULL;
     if (s) s->system = md_system_create(deck, &s->record.plan, errors);
     if (s && s->system &&

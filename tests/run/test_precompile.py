@@ -1,6 +1,7 @@
 """MDMINI_PRECOMPILE: an installed program finds the kernels of the decks in inputs/ compiled, without a GPU (tests/emulator/idle.c), and takes
 none whose GPU, option, text or compiler differs."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -51,7 +52,7 @@ def test_installed(folder):
         sys.exit(f"FAILED: {done.stderr}")
     succeed("cmake", "--build", build, "--parallel", "2")
     succeed("cmake", "--install", build, "--prefix", place, preexec_fn=lambda: os.umask(0o002))
-    decks = sorted((place / "share/mdmini/inputs").glob("*.txt"))
+    decks = [deck for deck in sorted((place / "share/mdmini/inputs").glob("*.txt")) if not re.search("^form = (eam|sutton-chen)$", deck.read_text(), re.M)]  # of the cpu
     checks.that(len(decks) >= 3, f"decks: {decks}")
 
     def run(deck, *words, **environment):
@@ -65,7 +66,7 @@ def test_installed(folder):
     for gpu in ("9.0,132", "8.0,108"):
         for deck in decks:
             compiled, line = run(deck, MDMINI_EMULATOR_GPU=gpu)
-            checks.that(compiled == [], f"{deck.name} on {gpu} compiled {compiled}")
+            checks.that(compiled == [] and "files of the installation" in line, f"{deck.name} on {gpu} compiled {compiled}: {line}")
             checks.that(deck.name != "melt.txt" or line.startswith("kernels   8 files of the installation"), line)
     melt = place / "share/mdmini/inputs/melt.txt"
     of_size = ["force", "list", "step"]
