@@ -10,8 +10,7 @@
  * Each atom visits all of its partners, so atoms are independent of each other: blocks of them, whose size
  * does not depend on the number of threads, are shared out among the threads, and their totals are added in the order of the
  * blocks. The work for a pair is a visitor: one adds forces and energies, one adds the bounds of rounding; of a many-body form
- * others add densities before. Of several
- * processes each judges a slab of the box (slabs.h). */
+ * others add densities before. Of several processes each judges a slab of the box (slabs.h). */
 #include "cpu/reference.h"
 
 #include <stdlib.h>

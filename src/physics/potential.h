@@ -32,7 +32,7 @@ typedef struct MdTables {
 /* Parameters of every type pair; entry [a * n_types + b]. */
 typedef struct MdPotential {
     int n_types;
-    int shift; /* MD_SHIFT_NONE, MD_SHIFT_ENERGY, MD_SHIFT_FORCE */
+    int shift; /* MD_SHIFT_... */
     const MdForm *form;
     MdPair_d pair[MD_MAX_TYPES * MD_MAX_TYPES];
     double cutoff_max; /* over all pairs, sigma */
