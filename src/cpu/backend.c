@@ -140,8 +140,8 @@ static int64_t exchange(MdCpuContext *c, void (*begin)(MdCpuContext *c), void (*
     return c->overlap ? c->n_interior : 0;
 }
 
-/* A pass over all blocks. */
-static void make_pass(MdCpuContext *c, int pass, bool with_energy) {
+/* A pass over all blocks; returns when that over the last ones began. */
+static double make_pass(MdCpuContext *c, int pass, bool with_energy) {
     int64_t n_done = 0;
     if (md_cpu_has_ranks(c) && pass == MD_CPU_EMBEDDED)
         n_done = exchange(c, md_cpu_begin_slopes, md_cpu_end_slopes, pass, with_energy);
@@ -149,7 +149,7 @@ static void make_pass(MdCpuContext *c, int pass, bool with_energy) {
         n_done = exchange(c, md_cpu_begin_halo, md_cpu_end_halo, pass, with_energy);
     const double start_s = md_clock_s();
     c->forces(c, pass, with_energy, n_done, c->n_blocks);
-    md_cpu_add_time(c, MD_CPU_FORCE, start_s);
+    return start_s;
 }
 
 static MdStatus compute_forces(void *context, bool with_energy) {
@@ -160,9 +160,8 @@ static MdStatus compute_forces(void *context, bool with_energy) {
     if (c->per_call) md_cpu_release_forces(c);
     need_forces(c);
     const bool embeds = md_potential_embeds(&c->potential);
-    if (embeds) make_pass(c, MD_CPU_DENSITIES, energy);
-    make_pass(c, embeds ? MD_CPU_EMBEDDED : MD_CPU_PAIRS, energy);
-    const double start_s = md_clock_s();
+    if (embeds) md_cpu_add_time(c, MD_CPU_FORCE, make_pass(c, MD_CPU_DENSITIES, energy));
+    const double start_s = make_pass(c, embeds ? MD_CPU_EMBEDDED : MD_CPU_PAIRS, energy);
     if (energy) {
         c->pair_sums = (MdSumParts){.potential = total_potential(c),
                                     .truncation = total(c, MD_CPU_TRUNCATION),
