@@ -281,7 +281,7 @@ static MdStatus plan_masses(const MdProblems *problems, MdLayout *layout, int n_
     const bool given = list->n > 0, is_metal = md_deck_config(problems->deck)->system_units != MD_UNITS_LJ;
     const MdTables *tables = layout->plan.potential.tables;
     for (int t = 0; tables && !given && t < n_types; t++) layout->mass[t] = tables->mass[t];
-    if (tables && !given && !(c && c->mass[0] > 0)) return MD_OK;
+    if (layout->plan.potential.form->traits & MD_FORM_TABLES && !given && !(c && c->mass[0] > 0)) return MD_OK;
     if (is_metal && !given && !(c && c->mass[0] > 0))
         return md_problem_by(problems, MD_OPTION_system_masses, MD_OPTION_system_units,
                              "metal units have no default: give it, in amu; for example 39.948 for argon");
