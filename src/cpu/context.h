@@ -200,7 +200,7 @@ typedef struct MdCpuContext {
     int32_t *block_order; /* [n_blocks] first the blocks without a neighbour in the halo; of one rank all, in order */
     int64_t n_interior;   /* these */
     int32_t *buffers;     /* [n_threads][MD_CPU_SLICE][room + MD_CPU_SPARE]: rows while they are found */
-    uint8_t *crosses;     /* by slice: some pair of it reaches across the boundary */
+    uint8_t *crosses;     /* by slice: axes along which some pair of it reaches across the boundary, as in MdCpuRun */
     int64_t capacity, stride, room; /* room: of a row while it is found; of a half list that of both halves */
     /* the atoms around a cell, by thread: force.kernel = cell */
     void *around; /* [n_threads][x, y, z, type][around_room] */
@@ -334,9 +334,10 @@ void md_cpu_measure_cells(MdCpuContext *c);
 /* A stretch of slots that may hold neighbours. */
 typedef struct MdCpuRun {
     int32_t start, end;
-    bool crosses; /* the boundary lies, or may lie, between */
+    int crosses; /* a bit for each axis, x the lowest: the boundary lies, or may lie, between */
 } MdCpuRun;
 
+enum { MD_CPU_ALL_AXES = 7 };
 enum { MD_CPU_MAX_RUNS = 18 }; /* three by three rows of cells, each in two parts when it crosses the boundary */
 
 /* Where the neighbours of the atoms of a cell are; each slot once. */

@@ -187,15 +187,17 @@ static bool is_across(const MdCpuContext *c, int axis, int32_t first, int32_t la
 int md_cpu_find_runs(const MdCpuContext *c, int32_t cell, MdCpuRun runs[MD_CPU_MAX_RUNS]) {
     const MdCpuGrid *grid = &c->grid;
     if (c->search == MD_SEARCH_BRUTE) { /* one cell, whose slots are the memory as it lies */
-        runs[0] = (MdCpuRun){0, (int32_t)c->n_atoms, grid->wraps[0] || grid->wraps[1] || grid->wraps[2]};
+        const int crosses = grid->wraps[0] | grid->wraps[1] << 1 | grid->wraps[2] << 2;
+        runs[0] = (MdCpuRun){0, (int32_t)c->n_atoms, crosses};
         return 1;
     }
     const int32_t nx = c->n_cells[0], ny = c->n_cells[1], nz = c->n_cells[2], reach = grid->reach[0];
     const int32_t cx = cell % nx, cy = cell / nx % ny, cz = cell / nx / ny;
-    bool wraps[3], always = false; /* an axis of one cell: its neighbours may be on either side */
+    bool wraps[3];
+    int always = 0; /* an axis of one cell: its neighbours may be on either side */
     for (int a = 0; a < 3; a++) {
         wraps[a] = grid->wraps[a] && !md_domain_is_cut(&c->domain, a); /* else the halo is there */
-        always |= grid->wraps[a] && grid->n[a] == 1;
+        always |= (grid->wraps[a] && grid->n[a] == 1) << a;
     }
     int n_runs = 0;
     for (int32_t dz = -grid->reach[2]; dz <= grid->reach[2]; dz++)
@@ -204,13 +206,13 @@ int md_cpu_find_runs(const MdCpuContext *c, int32_t cell, MdCpuRun runs[MD_CPU_M
             if (((z < 0 || z >= nz) && !wraps[2]) || ((y < 0 || y >= ny) && !wraps[1])) continue;
             const int64_t row = (int64_t)((z + nz) % nz * ny + (y + ny) % ny) * nx;
             const int32_t *start = c->cell_start + row;
-            const bool crosses = always || is_across(c, 2, z, z) || is_across(c, 1, y, y);
+            const int crosses = always | is_across(c, 2, z, z) << 2 | is_across(c, 1, y, y) << 1;
             const int32_t first = cx - reach, last = cx + reach; /* inclusive */
             const int32_t low = first < 0 ? 0 : first, high = last >= nx ? nx - 1 : last;
             /* In ascending order, across the end of the box as well: as a halo has them. */
-            if (wraps[0] && first < 0) runs[n_runs++] = (MdCpuRun){start[nx + first], start[nx], true};
-            runs[n_runs++] = (MdCpuRun){start[low], start[high + 1], crosses || is_across(c, 0, low, high)};
-            if (wraps[0] && last >= nx) runs[n_runs++] = (MdCpuRun){start[0], start[last - nx + 1], true};
+            if (wraps[0] && first < 0) runs[n_runs++] = (MdCpuRun){start[nx + first], start[nx], crosses | 1};
+            runs[n_runs++] = (MdCpuRun){start[low], start[high + 1], crosses | is_across(c, 0, low, high)};
+            if (wraps[0] && last >= nx) runs[n_runs++] = (MdCpuRun){start[0], start[last - nx + 1], crosses | 1};
         }
     return n_runs;
 }

@@ -31,7 +31,7 @@ typedef struct MdCpuForm {
     bool half, typed, energy, fast;
     bool tensor;  /* with energy: the virial tensor as well */
     bool usual;   /* one type, forces without a shift, no energy, full list */
-    bool crosses; /* double: the nearest image is not always the plain difference */
+    int crosses;  /* double: a bit for each axis along which the nearest image is not always the plain difference */
     bool density, embeds; /* of a many-body form the first pass, which adds up densities, and the second */
     bool tabulated;       /* the functions of a many-body form are tables */
 } MdCpuForm;
@@ -89,7 +89,7 @@ typedef struct MdCpuAround {
     void *copy;
     int32_t *atoms; /* which they are, in memory; filled while far_apart */
     int64_t n, own; /* own + slot: where the atom of a slot of the cell is among them */
-    bool crosses;
+    int crosses;    /* as in MdCpuRun */
 } MdCpuAround;
 MD_INLINE MdCpuAround md_cpu_around_of(const MdCpuContext *c, int thread) {
     const size_t step = c->pair_double ? sizeof(double) : sizeof(int32_t);
