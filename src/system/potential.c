@@ -203,6 +203,10 @@ static MdStatus table_to_potential(const MdProblems *problems, int option, const
                 return md_problem(problems, MD_OPTION_potential_switch_from,
                                   "%g, but the cutoff of the pair %d %d is %g: a switch begins at 0.99 of it or before",
                                   from, a + 1, b + 1, words.cutoff);
+            if (embeds && !(words.numbers[2] > words.numbers[3] / 2))
+                return md_problem(problems, option,
+                                  "pair %d %d: n = %g and m = %g; atoms fall into each other unless n is above m / 2",
+                                  a + 1, b + 1, words.numbers[2], words.numbers[3]);
             potential->pair[k] = md_pair_make(potential->form, words.numbers, words.cutoff, potential->shift, from);
             if (embeds) make_density(potential, k, &words, from);
             MdStatus status = check_pair(problems, option, table, a, b, potential->form, &potential->pair[k]);

@@ -29,9 +29,9 @@ COPPER = (0.012382, 3.61, 9, 6, 39.432)  # Sutton, Chen, Phil. Mag. Lett. 61, 13
 STILL = ["system.units=metal", "system.temperature=0", "run.backend=cpu", "run.steps=0", "run.timestep=0.002", "output.existing=overwrite", "output.name=e"]
 
 
-def setfl(folder, name, elements, n_r=4001, n_rho=4001, cutoff=6.5, form="setfl"):
+def setfl(folder, name, elements, n_r=4001, n_rho=4001, cutoff=6.5, form="setfl", sink=0):
     """A file of Sutton-Chen functions that go smoothly to zero: elements {name: (mass, epsilon, a, c, weight)}; the density that an atom makes
-    goes with its weight, and with form = fs also with that of the other."""
+    goes with its weight, and with form = fs also with that of the other, less `sink` of the factor that takes it to zero."""
     r, rho_max = np.arange(n_r) * cutoff / (n_r - 1), 600.0
     rho = np.arange(n_rho) * rho_max / (n_rho - 1)
     near = np.maximum(r, 0.6)
@@ -46,7 +46,7 @@ def setfl(folder, name, elements, n_r=4001, n_rho=4001, cutoff=6.5, form="setfl"
         lines += [f"1 {mass} {a} fcc", *values(-epsilon * c * np.sqrt(rho))]
         for of in names if form == "fs" else [None]:
             other = elements[of][4] if of else 1
-            lines += values(weight * other * (a / near)**6 * smooth)
+            lines += values(weight * other * ((a / near)**6 - sink) * smooth)
     for i, one in enumerate(names):
         for two in names[:i + 1]:
             (_, e1, a1, *_), (_, e2, a2, *_) = elements[one], elements[two]
@@ -196,6 +196,16 @@ def test_refusals(checks, folder):
     checks.that(done.code == 2 and "potential.file" in done.stderr and file.read_text().startswith("one"), f"an output of that name: {done.stderr}")
 
 
+def test_density_below_zero(checks, folder):
+    """A far pair whose densities are below zero, one alone, and one with more around it: F goes on in its first piece, as the reference has it."""
+    file = setfl(folder, "sink.setfl", ALLOY, n_rho=12001, sink=2)
+    for name, position in (("far", [[5, 5, 5], [10, 5, 5]]), ("alone", [[5, 5, 5], [17, 5, 5]]), ("near", [[5, 5, 5], [10, 5, 5], [7, 7, 5], [5, 5, 8]])):
+        write(folder, name, np.array(position, float), ["Cu", "Ni", "Cu", "Ni"][:len(position)], 24.0)
+        for precision in ("double", "mixed", "single"):
+            row, force = still(folder, Path(folder) / f"{name}.xyz", file, f"run.precision={precision}")
+            checks.that(force is not None, f"{name}, {precision}: {row}")
+
+
 def test_names_and_masses(checks, folder):
     """A crystal has the first element of the file, its name and its mass; a deck's mass wins."""
     file = setfl(folder, "alloy.setfl", ALLOY, n_r=501, n_rho=501)
@@ -210,7 +220,7 @@ def test_names_and_masses(checks, folder):
 
 def main():
     checks = program.Checks()
-    checks.run(test_lammps, test_gradient, test_motion, test_refusals, test_names_and_masses)
+    checks.run(test_lammps, test_gradient, test_motion, test_refusals, test_density_below_zero, test_names_and_masses)
     checks.finish()
 
 

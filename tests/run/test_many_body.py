@@ -183,6 +183,7 @@ def test_refusals(checks, folder):
                         (["potential.parameters=0.01 3.6 9 6"], "4 numbers; sutton-chen takes `epsilon a n m c`"),
                         (["potential.parameters=0.01 3.6 9 3 39"], "number 4 of `epsilon a n m c` is a number above 3"),
                         (["potential.parameters=0.01 3.6 9 6 0"], "allowed: numbers above 0"),
+                        (["potential.parameters=0.01 3.6 4 9 39"], "atoms fall into each other unless n is above m / 2"),
                         (["potential.epsilon=2"], "potential.epsilon: has no effect")):
         done = program.run(deck, "--check", *words, folder=folder)
         checks.that(done.code == 2 and says in re.sub(r"\s+", " ", done.stderr), f"{words}: {done.stderr}")
