@@ -108,6 +108,25 @@ def test_all_pairs(checks, folder):
                 checks.near(row[f"pressure_{name}"], right, 4 * room * np.abs(virial).max() / LENGTH**3, f"{shift}, {precision}: pressure {name}")
 
 
+def test_lone_pairs(checks, folder):
+    """Pairs alone, up to the cutoff: roundings give densities near 0, also below it, and energies near 0."""
+    gaps = [10.0**-k for k in range(1, 8)] * 3
+    rows = "".join(f"Cu {20 * k + 5} 5 5\nCu {20 * k + 5 + CUTOFF * (1 - gap * (1 + k / 40)):.12f} 5 5\n" for k, gap in enumerate(gaps))
+    (Path(folder) / "pairs.xyz").write_text(f'{2 * len(gaps)}\nLattice="{20 * len(gaps)} 0 0 0 20 0 0 0 20" Properties=species:S:1:pos:R:3 pbc="T T T"\n{rows}')
+    epsilon, a, n, m, c = COPPER
+    for shift in ("energy", "force", "switch"):
+        r = np.array([CUTOFF * (1 - gap * (1 + k / 40)) for k, gap in enumerate(gaps)])
+        right = (truncated(n, epsilon * a**n, r, shift)[0] / 2 - epsilon * c * np.sqrt(truncated(m, a**m, r, shift)[0])).mean()
+        for precision, room in (("double", 1e-9), ("mixed", 5e-3), ("single", 5e-3)):  # roots of roundings
+            words = [f"potential.shift={shift}", *([f"potential.switch_from={FROM}"] if shift == "switch" else []), f"run.precision={precision}"]
+            done = program.run(Path(folder) / "pairs.xyz", "run.backend=cpu", "run.steps=0", "system.temperature=0", "system.units=metal", "potential.form=sutton-chen",
+                               f"potential.parameters={' '.join(map(str, COPPER))}", f"potential.cutoff={CUTOFF}", "system.masses=63.546", "run.timestep=0.002",
+                               "output.name=p", "output.existing=overwrite", *words, folder=folder)
+            checks.that(done.code == 0, f"{shift}, {precision}: {done.last_lines()}")
+            row = {name: column[0] for name, column in json.loads((Path(folder) / "p.json").read_text())["thermo"].items()}
+            checks.near(row["potential_energy"], right, room * abs(right), f"{shift}, {precision}: energy")
+
+
 def test_crystal(checks, folder):
     """The perfect crystal of LAMMPS (22 Jul 2025, from a fine table; its bar is 8.4e-8 smaller), and the way to it."""
     deck = program.write_deck(Path(folder), "f", **DECK).name
@@ -193,7 +212,7 @@ def test_refusals(checks, folder):
 
 def main():
     checks = program.Checks()
-    checks.run(test_numpy_itself, test_all_pairs, test_crystal, test_motion, test_ranks, test_refusals)
+    checks.run(test_numpy_itself, test_all_pairs, test_lone_pairs, test_crystal, test_motion, test_ranks, test_refusals)
     checks.finish()
 
 
