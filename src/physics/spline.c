@@ -47,27 +47,3 @@ MdShape md_spline_shape(const MdSpline *spline, double x) {
     if (place > spline->n - 1) return shape_beyond(spline, x);
     return shape_of(&spline->pieces[k], place - k, spline->dx);
 }
-
-void md_hermite_pieces(int n, const double *x, const double *y, const double *slope, MdCubic *pieces) {
-    for (int k = 0; k < n - 1; k++) {
-        const double h = x[k + 1] - x[k];
-        pieces[k] = cubic_of(y[k], y[k + 1], slope[k] * h, slope[k + 1] * h);
-    }
-}
-
-/* The interval of a place among n ascending points. */
-static int interval_of(int n, const double *x, double at) {
-    int low = 0, high = n - 1;
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (at < x[middle]) high = middle;
-        else low = middle;
-    }
-    return low;
-}
-
-MdShape md_hermite_shape(int n, const double *x, const MdCubic *pieces, double at) {
-    const int k = interval_of(n, x, at);
-    const double h = x[k + 1] - x[k];
-    return shape_of(&pieces[k], (at - x[k]) / h, h);
-}

@@ -5,10 +5,7 @@
  * the ends. Its first derivative is continuous, the second is not. LAMMPS interpolates tables of EAM so
  * (pair_eam.cpp), and energies of other splines differ. Beyond the last point it keeps the value there, and its
  * derivative is the slope there, until line_from; from there on it is a straight line with that slope. Below x = 0
- * the first piece goes on.
- *
- * A Hermite table stands on any ascending grid, from values and slopes; outside of it the first or the last piece
- * goes on. */
+ * the first piece goes on. */
 #ifndef MD_PHYSICS_SPLINE_H
 #define MD_PHYSICS_SPLINE_H
 
@@ -33,9 +30,5 @@ void md_spline_pieces(int n, const double *y, MdCubic *pieces);
 /* Value, derivatives by x, and the sums of the sizes of their terms for given coefficients; rounding of x is not
  * among them. */
 MdShape md_spline_shape(const MdSpline *spline, double x);
-
-/* Fills pieces[n - 1] from y[n] and dy/dx[n] at the ascending x[n]; n is 2 at least. */
-void md_hermite_pieces(int n, const double *x, const double *y, const double *slope, MdCubic *pieces);
-MdShape md_hermite_shape(int n, const double *x, const MdCubic *pieces, double at);
 
 #endif

@@ -110,48 +110,10 @@ static void test_beyond(void) {
     check_beyond(last + dx, last + 3 * dx, 2 * dx);
 }
 
-static const double places[] = {0.5, 0.6, 1, 1.7, 1.75};
-enum { N_PLACES = sizeof places / sizeof *places };
-
-static double cubic(double x) { return 1 - 2 * x + 0.5 * x * x + 0.25 * x * x * x; }
-static double cubic_slope(double x) { return -2 + x + 0.75 * x * x; }
-
-static MdShape at_hermite(double x) {
-    MdCubic pieces[N_PLACES - 1];
-    double y[N_PLACES], slope[N_PLACES];
-    for (int k = 0; k < N_PLACES; k++) {
-        y[k] = curve(places[k]);
-        slope[k] = -exp(-places[k]) + 3 * cos(3 * places[k]);
-    }
-    md_hermite_pieces(N_PLACES, places, y, slope, pieces);
-    return md_hermite_shape(N_PLACES, places, pieces, x);
-}
-
-static void test_hermite(void) {
-    check_context("Hermite pieces");
-    MdCubic pieces[N_PLACES - 1];
-    double y[N_PLACES], slope[N_PLACES];
-    for (int k = 0; k < N_PLACES; k++) {
-        y[k] = cubic(places[k]);
-        slope[k] = cubic_slope(places[k]);
-        CHECK_NEAR(at_hermite(places[k]).u, curve(places[k]), 1e-14);
-        CHECK_NEAR(at_hermite(places[k]).du, -exp(-places[k]) + 3 * cos(3 * places[k]), 1e-13);
-    }
-    md_hermite_pieces(N_PLACES, places, y, slope, pieces);
-    for (double x = 0.4; x < 1.9; x += 0.0625) { /* a cubic comes back, outside as well */
-        const MdShape shape = md_hermite_shape(N_PLACES, places, pieces, x);
-        CHECK_NEAR(shape.u, cubic(x), 1e-12);
-        CHECK_NEAR(shape.du, cubic_slope(x), 1e-11);
-        CHECK_NEAR(shape.ddu, 1 + 1.5 * x, 1e-9);
-        check_derivatives(at_hermite, x);
-    }
-}
-
 int main(void) {
     test_slopes();
     test_inside();
     test_sizes();
     test_beyond();
-    test_hermite();
     return check_finish();
 }
