@@ -13,7 +13,7 @@ enum { MOST_WORDS = 5 };
 /* Plain parameters of one pair, before they become coefficients. */
 typedef struct PairWords {
     double numbers[MOST_WORDS], cutoff;
-    bool explicit_cutoff, given;
+    bool explicit_cutoff, given, named; /* named: in potential.pairs */
 } PairWords;
 
 /* The words of the form, `depth alpha n>3`. */
@@ -101,8 +101,10 @@ static MdStatus table_read_entry(const MdProblems *problems, PairTable *table, c
     int a = (int)numbers[0] - 1, b = (int)numbers[1] - 1;
     if (stands[a][b]) return md_problem(problems, option, "`%s`: the pair %d %d is given twice", text, a + 1, b + 1);
     stands[a][b] = stands[b][a] = true;
-    PairWords pair = {
-        .cutoff = has_cutoff ? numbers[n - 1] : table->at[a][b].cutoff, .explicit_cutoff = has_cutoff, .given = true};
+    PairWords pair = {.cutoff = has_cutoff ? numbers[n - 1] : table->at[a][b].cutoff,
+                      .explicit_cutoff = has_cutoff,
+                      .given = true,
+                      .named = true};
     memcpy(pair.numbers, numbers + 2, (size_t)words->n * sizeof *numbers);
     table_set(table, a, b, pair);
     return MD_OK;
@@ -264,8 +266,14 @@ static MdStatus table_begin(const MdProblems *problems, const MdForm *form, Pair
     return status;
 }
 
-/* Pairs that nothing has given numbers to. */
+/* Pairs that nothing has given numbers to; numbers for all pairs that no pair needs. */
 static MdStatus table_check(const MdProblems *problems, const MdForm *form, const PairTable *table) {
+    int n_left = 0;
+    for (int k = 0; k < table->n_types * table->n_types; k++)
+        n_left += !table->at[k / table->n_types][k % table->n_types].named;
+    if (n_left == 0 && md_deck_config(problems->deck)->potential_parameters.n > 0)
+        return md_problem_by(problems, MD_OPTION_potential_parameters, MD_OPTION_potential_pairs,
+                             "has no effect: potential.pairs has the numbers of each pair; leave one of them out");
     for (int a = 0; a < table->n_types; a++)
         for (int b = a; b < table->n_types; b++)
             if (!table->at[a][b].given)

@@ -132,6 +132,7 @@ def test_refusals(checks, folder):
                         (["potential.form=morse", "potential.parameters=1 5"], "2 numbers; morse takes `depth alpha r0`"),
                         (["potential.form=morse", "potential.parameters=1 0 1"], "allowed: numbers above 0"),
                         (["potential.form=power", "potential.parameters=1 1 3"], "a number above 3"),
+                        (["potential.form=morse", "potential.parameters=1 5 1.12", "potential.pairs=1 1 1 5 1.1"], "potential.parameters: has no effect"),
                         (["potential.form=yukawa", "potential.parameters=1e-60 1"], "beyond the range of single precision"),
                         (["potential.form=yukawa", "potential.parameters=1 2", "potential.epsilon=2"], "potential.epsilon: has no effect"),
                         (["potential.parameters=1 2"], "potential.parameters: has no effect"),
