@@ -42,8 +42,8 @@ static MdShape shape_beyond(const MdSpline *spline, double x) {
 }
 
 MdShape md_spline_shape(const MdSpline *spline, double x) {
-    const double place = x / spline->dx;
-    const int k = (int)fmax(fmin(place, spline->n - 2), 0);
-    if (place > spline->n - 1) return shape_beyond(spline, x);
-    return shape_of(&spline->pieces[k], place - k, spline->dx);
+    const double at = x / spline->dx;
+    const int k = (int)fmax(fmin(at, spline->n - 2), 0);
+    if (at > spline->n - 1) return shape_beyond(spline, x);
+    return shape_of(&spline->pieces[k], at - k, spline->dx);
 }

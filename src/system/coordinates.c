@@ -27,14 +27,6 @@ static bool table_row(MdLines *lines, char *text, int n_columns, double numbers[
     return false;
 }
 
-static int count_words(char *text) {
-    char *word;
-    size_t length;
-    int n = 0;
-    while (md_text_word(&text, &word, &length)) n++;
-    return n;
-}
-
 /* Cuts a comment off; whether anything is left. */
 static bool cut_comment(char *line) {
     char *comment = strchr(line, '#');
@@ -50,7 +42,7 @@ static char *first_line(MdLines *lines) {
 }
 
 static void read_table(MdLines *lines, char *line, int dimension, MdCoordinates *c) {
-    int n_columns = count_words(line);
+    int n_columns = md_text_count_words(line);
     if (n_columns != 2 && n_columns != 3) n_columns = 0; /* each row then reports its problem */
     if (n_columns && n_columns < dimension)
         md_lines_problem(lines, "%d columns, but system.dimension = %d", n_columns, dimension);

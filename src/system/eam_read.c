@@ -302,14 +302,6 @@ static bool read_funcfl(Reader *reader) {
 
 /* --- setfl and fs ------------------------------------------------------------------------------------------------ */
 
-static int count_words(char *text) {
-    char *word;
-    size_t length;
-    int n = 0;
-    while (md_text_word(&text, &word, &length)) n++;
-    return n;
-}
-
 static bool read_name(Reader *reader, int k) {
     MdEamTables *t = reader->tables;
     char *word;
@@ -342,7 +334,7 @@ static bool read_names(Reader *reader) {
             reader->line ? reader->line : "");
         return false;
     }
-    const int n_names = count_words(reader->at);
+    const int n_names = md_text_count_words(reader->at);
     if (n < 1 || n != n_names) {
         md_lines_problem(&reader->lines, "%d elements, but %d names: `%.60s`", n, n_names, md_text_skip(reader->line));
         return false;
@@ -438,7 +430,7 @@ static bool is_funcfl(const char *text) {
     text = strchr(text, '\n');
     text = peek_line(text ? text + 1 : NULL, line, sizeof line);
     if (!text || !split_element_line(line, &e) || !peek_line(text, line, sizeof line)) return false;
-    return md_text_word(&at, &word, &length) && whole_number(word, length, &n) && count_words(at) >= 4;
+    return md_text_word(&at, &word, &length) && whole_number(word, length, &n) && md_text_count_words(at) >= 4;
 }
 
 bool md_eam_tables_read(const char *path, MdEamTables *tables, MdNotes *notes, MdErrors *errors) {

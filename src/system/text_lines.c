@@ -94,3 +94,11 @@ bool md_text_fortran(char *word, size_t length, double *value) {
         if (word[k] == 'd' || word[k] == 'D') word[k] = 'e';
     return md_text_number(word, length, value);
 }
+
+int md_text_count_words(char *text) {
+    char *word;
+    size_t length;
+    int n = 0;
+    while (md_text_word(&text, &word, &length)) n++;
+    return n;
+}

@@ -32,6 +32,7 @@ void md_lines_problem(MdLines *lines, const char *format, ...) __attribute__((fo
 
 /* The word at *text, which is moved after it: start and length; false at the end of the line. */
 bool md_text_word(char **text, char **word, size_t *length);
+int md_text_count_words(char *text);
 
 /* A finite decimal number that fills the word. */
 bool md_text_number(const char *word, size_t length, double *value);
